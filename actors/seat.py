@@ -1,0 +1,354 @@
+"""A seat in one match: what arrives there, in order, and the ways to answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Raw
+
+from actors.agent import Action, Answer, Decision
+from actors.turn import Turn
+from sim.bus import Address, Bus
+from sim.errors import InboxFull
+from sim.game import ActionType
+from sim.messages import (
+    REFEREE,
+    Act,
+    AnyMessage,
+    Event,
+    Forfeit,
+    Lost,
+    MatchEnd,
+    MatchOpen,
+    Message,
+    PhaseOpen,
+    Rejection,
+    Verdict,
+    YourTurn,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+_pack = msgspec.msgpack.Encoder()
+_EMPTY = Raw(_pack.encode({}))
+_OVER = Rejection("match_not_running", "the match is over")
+_TAKEN = ("action", "timeout", "forfeit")
+
+
+class Seat:
+    """A seat in one match.
+
+    `async for item in seat` yields all that arrives, in order, to the end of the match: `YourTurn`,
+    `PhaseOpen`, `Event` and `Verdict`. `async for turn in seat.turns()` yields turns alone, and gathers the
+    rest into them. Both stop when the match is over.
+
+    Args:
+        address: The match and the seat number.
+        bus: Where the referee is reached.
+        capacity: Unread items at most.
+
+    Attributes:
+        memory: What the agent remembers of this match and of no other.
+        end: The end of the match as this seat is told it, once it is over.
+        asked: How often the seat was asked.
+        last_turn: Number of the turn that it was last asked for.
+    """
+
+    def __init__(self, address: Address, bus: Bus, *, capacity: int = 8192) -> None:
+        self.memory: dict[str, Any] = {}
+        self.end: dict[str, Any] | None = None
+        self.asked = 0
+        self.last_turn = 0
+        self._address = address
+        self._referee = Address(address.match, REFEREE)
+        self._number = address.seat
+        self._bus = bus
+        self._capacity = capacity
+        self._items: deque[AnyMessage] = deque()
+        self._news: list[Event] = []
+        self._history: list[bytes] = []
+        self._asks_only = False
+        self._waiter: asyncio.Future[None] | None = None
+        self._verdicts: dict[int, asyncio.Future[Verdict]] = {}
+        self._cause = 0
+        self._rng: Random | None = None
+        self._opening: MatchOpen | None = None
+        self._acting: int | None = None
+        self._overrun: int | None = None
+        self.task: asyncio.Task[None] | None = None
+
+    # ── what the seat knows ─────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def opening(self) -> MatchOpen:
+        """The first message of the match."""
+        if self._opening is None:
+            raise RuntimeError("the match has not opened yet")
+        return self._opening
+
+    @property
+    def match_id(self) -> str:
+        """Name of the match within its run."""
+        return self.opening.match_id
+
+    @property
+    def agent_id(self) -> str:
+        """The seat's id."""
+        return self.opening.agent_id
+
+    @property
+    def agent_ids(self) -> tuple[str, ...]:
+        """All ids, in seat order."""
+        return self.opening.agent_ids
+
+    @property
+    def role(self) -> str:
+        """The seat's role."""
+        return self.opening.role
+
+    @property
+    def rules(self) -> str:
+        """The rules in words, for this role."""
+        return self.opening.rules
+
+    @property
+    def private(self) -> dict[str, Any]:
+        """What this seat alone was told when the match opened."""
+        return self.opening.private
+
+    @property
+    def rng(self) -> Random:
+        """The seat's own generator; the same draws for the same seed, whatever the schedule."""
+        if self._rng is None:
+            self._rng = Random(self.opening.seed)
+        return self._rng
+
+    @property
+    def over(self) -> bool:
+        """Whether the match is over."""
+        return self.end is not None
+
+    @property
+    def idle(self) -> bool:
+        """Whether the agent waits for the next item, or has stopped playing."""
+        return self._waiter is not None or self.task is None or self.task.done()
+
+    # ── what arrives ────────────────────────────────────────────────────────────────────────────────────
+
+    def receive(self, sender: Address, message: AnyMessage) -> None:
+        """Take in a message of the referee; the bus calls it.
+
+        Raises:
+            InboxFull: The agent has not read for so long that nothing more fits.
+        """
+        kind = type(message)
+        if kind is Event:
+            self._take_event(message)  # type: ignore[arg-type]
+            if self._asks_only:
+                return
+        elif kind is YourTurn or kind is PhaseOpen:
+            self.asked += 1
+            self.last_turn = message.turn  # type: ignore[union-attr]
+        elif kind is Verdict:
+            self._resolve(message)  # type: ignore[arg-type]
+            if self._asks_only:
+                return
+        elif kind is MatchOpen:
+            self._opening = message  # type: ignore[assignment]
+            return
+        elif kind is MatchEnd:
+            self._take_end(message)  # type: ignore[arg-type]
+        if len(self._items) >= self._capacity:
+            raise InboxFull(self._capacity)
+        self._items.append(message)
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    def _take_event(self, event: Event) -> None:
+        if event.kind == "message":
+            self._news.append(event)
+        elif event.kind in _TAKEN:
+            self._history.append(event.body)
+            if event.sender == self._number:
+                if event.cause:
+                    if self._verdicts:
+                        self._resolve(Verdict(event.cause))
+                elif self._acting is not None:
+                    self._interrupt()
+
+    def _take_end(self, message: MatchEnd) -> None:
+        self.end = msgspec.json.decode(message.outcome)
+        for cause in list(self._verdicts):
+            self._resolve(Verdict(cause, _OVER))
+        if self._acting is not None:
+            self._interrupt()
+
+    def _resolve(self, verdict: Verdict) -> None:
+        future = self._verdicts.pop(verdict.cause, None)
+        if future is not None and not future.done():
+            future.set_result(verdict)
+
+    def _interrupt(self) -> None:
+        """The turn that the agent is still thinking about is over."""
+        if self.task is not None and not self.task.done():
+            self._overrun, self._acting = self._acting, None
+            self.task.cancel()
+
+    def overran(self, turn: Turn | None = None) -> bool:
+        """Return whether a cancellation means that this turn (or any) lapsed; if so it is dealt with."""
+        if self._overrun is None or (turn is not None and self._overrun != turn.number):
+            return False
+        self._overrun = None
+        task = asyncio.current_task()
+        if task is not None:
+            task.uncancel()
+        return True
+
+    def __aiter__(self) -> AsyncIterator[AnyMessage]:
+        return self
+
+    async def __anext__(self) -> AnyMessage:
+        """Return the next item.
+
+        Raises:
+            StopAsyncIteration: The match is over.
+        """
+        while not self._items:
+            await self._wait()
+        item = self._items.popleft()
+        if type(item) is MatchEnd:
+            self._items.appendleft(item)
+            raise StopAsyncIteration
+        return item
+
+    def turns(self) -> _Turns:
+        """Iterate over the turns that the seat is asked for, to the end of the match."""
+        self._asks_only = True
+        return _Turns(self)
+
+    async def next_turn(self) -> Turn | None:
+        """Return the next turn; None when the match is over."""
+        self._acting = None
+        items = self._items
+        while True:
+            while items:
+                item = items.popleft()
+                if type(item) is YourTurn or type(item) is PhaseOpen:
+                    news, self._news = self._news, []
+                    self._acting = item.turn
+                    return Turn(self, item, news, self._history)
+                if type(item) is MatchEnd:
+                    items.appendleft(item)
+                    return None
+            await self._wait()
+
+    async def _wait(self) -> None:
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    # ── answers ─────────────────────────────────────────────────────────────────────────────────────────
+
+    async def submit(
+        self, answer: Answer, *, turn: int = 0, messages: Sequence[Message | str] = ()
+    ) -> Verdict:
+        """Submit an answer and wait for the verdict.
+
+        Args:
+            answer: An action by name, a typed action, or either with messages.
+            turn: Number of the turn that it answers; in a concurrent phase it may be left out.
+            messages: What is said along with it.
+
+        Returns:
+            The verdict; `match_not_running` when the match ended first.
+        """
+        if self.end is not None:
+            return Verdict(0, _OVER)
+        if messages:
+            if isinstance(answer, Decision):
+                answer, messages = answer.action, (*answer.messages, *messages)
+            answer = Decision(answer, messages)
+        future: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
+        self._verdicts[self._cause + 1] = future
+        self.answer(turn, answer)
+        return await future
+
+    def answer(self, turn: int, answer: Answer) -> None:
+        """Submit an answer to a turn without waiting for the verdict."""
+        self._acting = None
+        self._cause += 1
+        self._bus.send(self._address, self._referee, make_act(self._number, turn, self._cause, answer))
+
+    def forfeit(self, turn: int, error: BaseException) -> None:
+        """Give a turn up because the agent raised."""
+        self._acting = None
+        self._bus.send(self._address, self._referee, Forfeit(self._number, turn, describe(error)))
+
+    def leave(self, reason: str) -> None:
+        """Give up all turns of the match."""
+        self._bus.send(self._address, self._referee, Lost(self._number, reason))
+
+
+class _Turns:
+    """The turns of a seat. A class and not a generator: it costs a third of the time per turn."""
+
+    __slots__ = ("_seat",)
+
+    def __init__(self, seat: Seat) -> None:
+        self._seat = seat
+
+    def __aiter__(self) -> _Turns:
+        return self
+
+    async def __anext__(self) -> Turn:
+        turn = await self._seat.next_turn()
+        if turn is None:
+            raise StopAsyncIteration
+        return turn
+
+
+def describe(error: BaseException) -> str:
+    """Say what was raised in one line of at most 500 characters."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}"[:500] if text else type(error).__name__
+
+
+def make_act(seat: int, turn: int, cause: int, answer: Answer) -> Act:
+    """Turn whatever an agent returned into a submission; what cannot be encoded becomes its `problem`."""
+    messages: Sequence[Message | str] = ()
+    action: object = answer
+    if isinstance(answer, Decision):
+        action, messages = answer.action, answer.messages
+    try:
+        said = tuple(_message(message) for message in messages) if messages else ()
+        if isinstance(action, ActionType):
+            return Act(seat, turn, cause, action.name, Raw(_pack.encode(action)), said)
+        if isinstance(action, Action):
+            if not isinstance(action.type, str):
+                raise TypeError(f"the action's name is {type(action.type).__name__}, not text")
+            payload = Raw(_pack.encode(action.payload)) if action.payload else _EMPTY
+            return Act(seat, turn, cause, action.type, payload, said)
+        raise TypeError(f"an Action, a typed action or a Decision is needed, not {type(action).__name__}")
+    except Exception as error:  # encoding runs the agent's own objects, which may raise anything
+        return Act(seat, turn, cause, "", _EMPTY, (), describe(error))
+
+
+def _message(message: Message | str) -> Message:
+    if isinstance(message, str):
+        return Message(message)
+    if not isinstance(message, Message) or not isinstance(message.text, str):
+        raise TypeError("a message is text, or a Message with text")
+    if message.to is None or isinstance(message.to, tuple):
+        return message
+    if isinstance(message.to, str):
+        return Message(message.text, (message.to,))
+    return Message(message.text, tuple(message.to))

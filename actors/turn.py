@@ -1,0 +1,170 @@
+"""What an agent is asked on a turn: the phase, the visible state, what was said, and what is legal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import TYPE_CHECKING, Any, overload
+
+import msgspec
+
+from sim.messages import Event, PhaseOpen, Rejection, YourTurn
+
+if TYPE_CHECKING:
+    from actors.seat import Seat
+
+
+class Chat(msgspec.Struct, frozen=True):
+    """A chat message as a seat receives it.
+
+    Attributes:
+        agent_id: Who said it.
+        text: What was said.
+        to: Agent ids of the recipients; None is public.
+    """
+
+    agent_id: str
+    text: str
+    to: tuple[str, ...] | None
+
+    @property
+    def private(self) -> bool:
+        """Whether only its sender and its recipients can read it."""
+        return self.to is not None
+
+
+class _HistoryEntry(msgspec.Struct, frozen=True):
+    agent_id: str
+    phase: str
+    round: int
+    action: str | None
+    payload: dict[str, Any] | None
+
+
+_entry_decoder = msgspec.json.Decoder(_HistoryEntry)
+_chat_decoder = msgspec.json.Decoder(Chat)
+_view_decoder = msgspec.msgpack.Decoder()
+
+
+class ActionHistory(Sequence[dict[str, Any]]):
+    """The public actions so far, decoded when they are looked at: most agents never do."""
+
+    __slots__ = ("_bodies", "_length")
+
+    def __init__(self, bodies: list[bytes]) -> None:
+        self._bodies = bodies
+        self._length = len(bodies)
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        """Return an entry, or a list of them."""
+        positions = range(self._length)[index]
+        if isinstance(positions, range):
+            return [self._entry(i) for i in positions]
+        return self._entry(positions)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (self._entry(i) for i in range(self._length))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+    def _entry(self, index: int) -> dict[str, Any]:
+        return msgspec.structs.asdict(_entry_decoder.decode(self._bodies[index]))
+
+
+class Turn:
+    """What an agent is asked.
+
+    Attributes:
+        number: Number of the turn in the match.
+        seat: The seat that is asked.
+        phase: Name of the game's phase.
+        round: Round within the phase, from 1.
+        allowed_actions: Names of the legal actions.
+        deadline: When the turn lapses, in seconds since the match opened.
+        remaining: Seconds that were left when the referee asked.
+        rejection: Why the last answer to this turn was rejected, if one was.
+        concurrent: Whether others are asked at the same time.
+    """
+
+    __slots__ = (
+        "_history",
+        "_news",
+        "_state",
+        "_view",
+        "allowed_actions",
+        "concurrent",
+        "deadline",
+        "number",
+        "phase",
+        "rejection",
+        "remaining",
+        "round",
+        "seat",
+    )
+
+    def __init__(self, seat: Seat, ask: YourTurn | PhaseOpen, news: list[Event], history: list[bytes]) -> None:
+        self.seat = seat
+        self.number: int = ask.turn
+        self.phase: str = ask.phase
+        self.round: int = ask.round
+        self.deadline: float = ask.deadline
+        self.remaining: float = ask.remaining
+        self.allowed_actions: tuple[str, ...] = ask.allowed
+        self.rejection: Rejection | None = ask.rejection
+        self.concurrent: bool = type(ask) is PhaseOpen
+        self._view = ask.view
+        self._state: dict[str, Any] | None = None
+        self._news = news
+        self._history = ActionHistory(history)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The game's visible state, as this seat may see it. It is a copy: changing it changes nothing."""
+        state = self._state
+        if state is None:
+            state = self._state = _view_decoder.decode(self._view)
+            state["action_history"] = self._history
+        return state
+
+    @property
+    def messages(self) -> list[Chat]:
+        """What was said since this seat was last asked, in order."""
+        return [_chat_decoder.decode(event.body) for event in self._news]
+
+    @property
+    def agent_id(self) -> str:
+        """The seat's id."""
+        return self.seat.agent_id
+
+    @property
+    def role(self) -> str:
+        """The seat's role."""
+        return self.seat.role
+
+    @property
+    def private(self) -> dict[str, Any]:
+        """What this seat alone was told when the match opened."""
+        return self.seat.private
+
+    @property
+    def memory(self) -> dict[str, Any]:
+        """What the agent remembers of this match and of no other."""
+        return self.seat.memory
+
+    @property
+    def rng(self) -> Random:
+        """The seat's own generator in this match; the same draws for the same seed, whatever the schedule."""
+        return self.seat.rng

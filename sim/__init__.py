@@ -1,0 +1,53 @@
+"""The world: rules, messages and time. Imports the standard library and msgspec, nothing else."""
+
+from sim.bus import Address, Delivery, Inbox, LocalBus, UnreliableBus
+from sim.clock import Clock, VirtualLoop, run_virtual
+from sim.errors import (
+    CodecError,
+    ConfigError,
+    DeadlockError,
+    IllegalAction,
+    InboxFull,
+    QuorumError,
+    RecordMismatch,
+    RunError,
+    TooLarge,
+)
+from sim.game import ActionType, Game, MessageOnly, Outcome, Pass, Phase
+from sim.games.provision_point import ProvisionPointGame
+from sim.messages import Message
+from sim.record import MatchRecord, MatchSpec
+from sim.referee import Referee
+from sim.replay import rejudge
+
+__all__ = [
+    "ActionType",
+    "Address",
+    "Clock",
+    "CodecError",
+    "ConfigError",
+    "DeadlockError",
+    "Delivery",
+    "Game",
+    "IllegalAction",
+    "Inbox",
+    "InboxFull",
+    "LocalBus",
+    "MatchRecord",
+    "MatchSpec",
+    "Message",
+    "MessageOnly",
+    "Outcome",
+    "Pass",
+    "Phase",
+    "ProvisionPointGame",
+    "QuorumError",
+    "RecordMismatch",
+    "Referee",
+    "RunError",
+    "TooLarge",
+    "UnreliableBus",
+    "VirtualLoop",
+    "rejudge",
+    "run_virtual",
+]

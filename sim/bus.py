@@ -1,0 +1,299 @@
+"""Addresses, inboxes, the Bus interface, the in-process bus and its delivery model."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from sim.clock import JITTER, Clock
+from sim.errors import ConfigError, InboxFull
+from sim.messages import AnyMessage
+from sim.rng import generator
+
+T = TypeVar("T")
+
+
+class Address(NamedTuple):
+    """Where an actor is: the match, and the seat in it (`REFEREE` for its referee)."""
+
+    match: int
+    seat: int
+
+
+class InboxStatistics(msgspec.Struct, frozen=True):
+    """What an inbox holds and has seen.
+
+    Attributes:
+        capacity: Unread items at most.
+        unread: Items waiting.
+        accepted: Items taken in so far.
+        refused: Items refused because it was full.
+        peak: The most that ever waited.
+    """
+
+    capacity: int
+    unread: int
+    accepted: int
+    refused: int
+    peak: int
+
+
+class Inbox(Generic[T]):
+    """A bounded queue that calls its owner when it holds something.
+
+    The owner's `read` runs in a callback of the event loop, once for each item, in the order of arrival;
+    it never runs inside `put`, so whoever sends is never inside the receiver. Compared with a task that
+    awaits a queue this saves a future and two task switches for every message.
+    """
+
+    __slots__ = ("_accepted", "_capacity", "_clock", "_items", "_peak", "_read", "_refused", "_scheduled")
+
+    def __init__(self, clock: Clock, read: Callable[[T], None], *, capacity: int = 4096) -> None:
+        self._clock = clock
+        self._read = read
+        self._capacity = capacity
+        self._items: deque[T] = deque()
+        self._scheduled = False
+        self._accepted = self._refused = self._peak = 0
+
+    def put(self, item: T) -> None:
+        """Add an item.
+
+        Raises:
+            InboxFull: It holds `capacity` unread items.
+        """
+        items = self._items
+        if len(items) >= self._capacity:
+            self._refused += 1
+            raise InboxFull(self._capacity)
+        items.append(item)
+        self._accepted += 1
+        if not self._scheduled:
+            self._scheduled = True
+            self._clock.soon(self._drain)
+
+    def _drain(self) -> None:
+        items, read = self._items, self._read
+        if len(items) > self._peak:
+            self._peak = len(items)
+        try:
+            while items:
+                read(items.popleft())
+        finally:
+            self._scheduled = False
+
+    def statistics(self) -> InboxStatistics:
+        """Return what it holds and has seen."""
+        peak = max(self._peak, len(self._items))
+        return InboxStatistics(self._capacity, len(self._items), self._accepted, self._refused, peak)
+
+
+Receiver = Callable[[Address, AnyMessage], None]
+"""What a bus hands a message to: (who sent it, the message). Called in order, must not block."""
+
+
+class BusStatistics(msgspec.Struct, frozen=True):
+    """What a bus has carried.
+
+    Attributes:
+        attached: Addresses that receive.
+        sent: Messages sent.
+        lost: Messages that the delivery model lost.
+        duplicated: Messages that it delivered twice.
+        delayed: Messages that it delivered later.
+        undeliverable: Messages to an address where nobody receives.
+        refused: Messages that a full inbox refused.
+    """
+
+    attached: int
+    sent: int
+    lost: int
+    duplicated: int
+    delayed: int
+    undeliverable: int
+    refused: int
+
+
+class Bus(Protocol):
+    """Carries messages between addresses; whoever sends never waits and never runs the receiver."""
+
+    def attach(self, address: Address, receive: Receiver) -> None:
+        """Deliver what is sent to `address` to `receive` from now on."""
+
+    def detach(self, address: Address) -> None:
+        """Stop delivering to `address`; harmless when nothing is attached."""
+
+    def send(self, sender: Address, to: Address, message: AnyMessage) -> None:
+        """Send a message."""
+
+
+class LocalBus:
+    """The bus within one event loop: messages are frozen, so they are handed over as they are."""
+
+    def __init__(self) -> None:
+        self._receivers: dict[Address, Receiver] = {}
+        self._sent = self._undeliverable = self._refused = 0
+
+    def attach(self, address: Address, receive: Receiver) -> None:
+        """Deliver what is sent to `address` to `receive` from now on."""
+        self._receivers[address] = receive
+
+    def detach(self, address: Address) -> None:
+        """Stop delivering to `address`; harmless when nothing is attached."""
+        self._receivers.pop(address, None)
+
+    def send(self, sender: Address, to: Address, message: AnyMessage) -> None:
+        """Send a message; what finds nobody or a full inbox is counted."""
+        self._sent += 1
+        receive = self._receivers.get(to)
+        if receive is None:
+            self._undeliverable += 1
+            return
+        try:
+            receive(sender, message)
+        except InboxFull:
+            self._refused += 1
+
+    def statistics(self) -> BusStatistics:
+        """Return what it has carried."""
+        return BusStatistics(len(self._receivers), self._sent, 0, 0, 0, self._undeliverable, self._refused)
+
+
+class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How an unreliable network treats messages. The default is a perfect one.
+
+    Attributes:
+        delay: "none", "fixed:S", "uniform:A:B", "exponential:MEAN" or "lognormal:MEDIAN[:SIGMA]", in seconds;
+            a number may end in "ms" or "s".
+        loss: Probability that a message is lost.
+        duplicate: Probability that it arrives twice.
+        reorder: Whether a message may overtake another between the same two addresses.
+    """
+
+    delay: str = "none"
+    loss: float = 0.0
+    duplicate: float = 0.0
+    reorder: bool = False
+
+    def __post_init__(self) -> None:
+        for key in ("loss", "duplicate"):
+            value = getattr(self, key)
+            if not 0 <= value <= 1:
+                raise ConfigError(f"{key}={value}: a probability is between 0 and 1")
+        self.sampler()
+
+    def sampler(self) -> Callable[[random.Random], float]:
+        """Return the function that draws a delay in seconds."""
+        name, *rest = self.delay.split(":")
+        try:
+            args = [_seconds(text) for text in rest]
+        except ValueError:
+            raise ConfigError(f"delay={self.delay!r}: {', '.join(rest)} is not a time such as 50ms") from None
+        match name, args:
+            case "none", []:
+                return lambda rng: 0.0
+            case "fixed", [s]:
+                return lambda rng: s
+            case "uniform", [a, b] if a <= b:
+                return lambda rng: rng.uniform(a, b)
+            case "exponential", [mean] if mean > 0:
+                return lambda rng: rng.expovariate(1 / mean)
+            case "lognormal", [median, *sigma] if median > 0 and len(sigma) <= 1:
+                return lambda rng: median * rng.lognormvariate(0.0, sigma[0] if sigma else 0.5)
+        raise ConfigError(
+            f"delay={self.delay!r}: allowed are none, fixed:S, uniform:A:B, exponential:MEAN, lognormal:MEDIAN[:SIGMA]"
+        )
+
+
+def _seconds(text: str) -> float:
+    scale = 1.0
+    if text.endswith("ms"):
+        text, scale = text[:-2], 1e-3
+    elif text.endswith("s"):
+        text = text[:-1]
+    value = float(text) * scale
+    if not 0 <= value < float("inf"):
+        raise ValueError(text)
+    return value
+
+
+class UnreliableBus:
+    """A bus that delays, loses, duplicates and reorders, the same way for the same seed.
+
+    What happens to the n-th message between two addresses depends on the seed, the addresses and n alone,
+    so a change in one match leaves the fate of another's messages as it was.
+
+    Args:
+        inner: The bus that delivers in the end.
+        clock: Where delays are waited for.
+        delivery: How messages are treated.
+        seed: The seed.
+    """
+
+    def __init__(self, inner: LocalBus, clock: Clock, delivery: Delivery, seed: int) -> None:
+        self._inner = inner
+        self._clock = clock
+        self._delivery = delivery
+        self._draw_delay = delivery.sampler()
+        self._seed = seed
+        self._streams: dict[tuple[Address, Address], _Stream] = {}
+        self._lost = self._duplicated = self._delayed = 0
+
+    def attach(self, address: Address, receive: Receiver) -> None:
+        """Deliver what is sent to `address` to `receive` from now on."""
+        self._inner.attach(address, receive)
+
+    def detach(self, address: Address) -> None:
+        """Stop delivering to `address`, and forget the streams that it took part in."""
+        self._inner.detach(address)
+        for pair in [p for p in self._streams if address in p]:
+            del self._streams[pair]
+
+    def send(self, sender: Address, to: Address, message: AnyMessage) -> None:
+        """Send a message; it may arrive later, twice or never."""
+        stream = self._streams.get((sender, to))
+        if stream is None:
+            rng = generator(self._seed, "delivery", *sender, *to)
+            stream = self._streams[sender, to] = _Stream(rng)
+        delivery = self._delivery
+        lost = stream.rng.random() < delivery.loss
+        copies = 2 if stream.rng.random() < delivery.duplicate else 1
+        if lost:
+            self._lost += 1
+            return
+        self._duplicated += copies - 1
+        for _ in range(copies):
+            self._deliver(stream, sender, to, message)
+
+    def _deliver(self, stream: _Stream, sender: Address, to: Address, message: AnyMessage) -> None:
+        now = self._clock.now()
+        due = now + self._draw_delay(stream.rng)
+        if not self._delivery.reorder:
+            # Explored timers are jittered: at less than that apart two messages could still change places.
+            due = stream.last = max(due, stream.last + JITTER)
+        if due <= now:
+            self._inner.send(sender, to, message)
+            return
+        self._delayed += 1
+        self._clock.at(due, self._inner.send, sender, to, message)
+
+    def statistics(self) -> BusStatistics:
+        """Return what it has carried."""
+        inner = self._inner.statistics()
+        return msgspec.structs.replace(
+            inner, sent=inner.sent + self._lost, lost=self._lost, duplicated=self._duplicated, delayed=self._delayed
+        )
+
+
+class _Stream:
+    """What happens between two addresses: its draws, and when its latest message is due."""
+
+    __slots__ = ("last", "rng")
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.last = float("-inf")

@@ -1,0 +1,206 @@
+"""What a game is: seats, phases, legal actions, apply, view and outcome.
+
+A game is a frozen Struct whose fields are its parameters. It holds no state: `start` makes one, and every
+other method takes it. All of them are pure: no clock, no I/O, no randomness but the generator that `start`
+is given, no `hash`, no iteration over sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
+
+import msgspec
+
+from sim.errors import ConfigError
+from sim.messages import MAX_BYTES, Struct
+
+S = TypeVar("S")
+
+Status: TypeAlias = Literal["resolved", "timed_out", "agent_failed", "aborted"]
+"""How a match ended: by its rules, at a cap, by a seat that took its process down, or from outside."""
+
+
+class ActionType(Struct, omit_defaults=True):
+    """Base of a game's action types: the fields are the payload, `name` tells the types apart."""
+
+    name: ClassVar[str]
+
+
+class Pass(ActionType):
+    """Give up the turn without acting."""
+
+    name: ClassVar[str] = "pass"
+
+
+class MessageOnly(ActionType):
+    """Send messages without advancing the turn."""
+
+    name: ClassVar[str] = "message_only"
+
+
+class Phase(Struct):
+    """A stretch of the match with its own order and limit.
+
+    Attributes:
+        name: The phase's name.
+        order: Seats that take part, in the order of a round.
+        rounds: How many rounds it lasts at most; in concurrent order, actions per seat.
+        ends_when_all_pass: Whether a round in which every seat passed ends it.
+    """
+
+    name: str
+    order: tuple[int, ...]
+    rounds: int
+    ends_when_all_pass: bool = False
+
+
+class Outcome(Struct):
+    """How a match ended.
+
+    Attributes:
+        status: How it ended.
+        trigger: What ended it, in the game's own words.
+        utilities: What each seat gets, in seat order, in the game's currency.
+        details: What else the game reports, such as totals.
+    """
+
+    status: Status
+    trigger: str
+    utilities: tuple[float, ...]
+    details: dict[str, Any] = {}  # noqa: RUF012
+
+    def to_dict(self, agent_ids: tuple[str, ...]) -> dict[str, Any]:
+        """Return the outcome in the documented shape: `payoffs`, `trigger` and the details."""
+        payoffs = [
+            {"agent_id": agent_id, "utility": utility}
+            for agent_id, utility in zip(agent_ids, self.utilities, strict=True)
+        ]
+        return {"payoffs": payoffs, "trigger": self.trigger, **self.details}
+
+
+class Game(msgspec.Struct, Generic[S], frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of every game. The fields here are the parameters that all games share.
+
+    Attributes:
+        turn_order: "round_robin" asks one seat at a time; "concurrent" opens a phase to all who may act.
+        turn_timeout: Seconds that a seat has for a turn.
+        phase_timeout: Seconds that a concurrent phase lasts at most; None: `turn_timeout` for each of its rounds.
+        max_turns: Turns after which the match is stopped.
+        max_invalid: Rejected answers in a row after which a turn takes the default action.
+        max_messages_per_turn: Messages that one submission may carry.
+        max_message_pings: `message_only` submissions of one seat within one turn.
+        max_bytes: Size of one submission, in bytes.
+    """
+
+    game_id: ClassVar[str]
+    action_types: ClassVar[Mapping[str, type[ActionType]]]
+
+    turn_order: Literal["round_robin", "concurrent"] = "round_robin"
+    turn_timeout: float = 30.0
+    phase_timeout: float | None = None
+    max_turns: int = 1000
+    max_invalid: int = 3
+    max_messages_per_turn: int = 10
+    max_message_pings: int = 5
+    max_bytes: int = MAX_BYTES
+
+    def __post_init__(self) -> None:
+        for key in ("turn_timeout", "phase_timeout"):
+            seconds = getattr(self, key)
+            if seconds is not None and not 0 < seconds < float("inf"):
+                raise ConfigError(f"{key}={seconds}: a number of seconds above 0 is needed")
+        for key, least in _LEAST.items():
+            if getattr(self, key) < least:
+                raise ConfigError(f"{key}={getattr(self, key)}: at least {least} is needed")
+
+    # ── before the match ──
+
+    def check_seats(self, agent_ids: tuple[str, ...]) -> None:
+        """Check that the game can be played by these seats.
+
+        Raises:
+            ConfigError: Too few or too many, or a parameter names seats that are not there.
+        """
+        raise NotImplementedError
+
+    def role(self, agent_ids: tuple[str, ...], seat: int) -> str:
+        """Return the name of a seat's role."""
+        raise NotImplementedError
+
+    def rules_text(self, role: str) -> str:
+        """Say the rules in words, to someone in this role."""
+        raise NotImplementedError
+
+    def start(self, agent_ids: tuple[str, ...], rng: Random) -> S:
+        """Return the state at the beginning; all that is drawn is drawn here."""
+        raise NotImplementedError
+
+    def private_facts(self, state: S, seat: int) -> dict[str, Any]:
+        """Return what this seat alone is told at the beginning."""
+        return {}
+
+    # ── during the match ──
+
+    def phase(self, state: S) -> Phase:
+        """Return the phase that the match is in."""
+        raise NotImplementedError
+
+    def legal(self, state: S, seat: int) -> tuple[str, ...]:
+        """Return the names of the actions that the seat may take now, without `message_only`.
+
+        Empty when there is nothing for the seat to do: its turn is skipped.
+        """
+        raise NotImplementedError
+
+    def apply(self, state: S, seat: int, action: Any) -> None:
+        """Apply an action to the state, whole or not at all.
+
+        Raises:
+            IllegalAction: The rules refuse it; the state is unchanged.
+        """
+        raise NotImplementedError
+
+    def public_part(self, action: Any) -> ActionType | None:
+        """Return the action as the other seats may see it; None when they may see all of it."""
+        return None
+
+    def default_action(self, state: S, seat: int) -> ActionType | None:
+        """Return what a seat does that does not answer; None when it does nothing."""
+        return None
+
+    def close_phase(self, state: S) -> None:
+        """End the phase: its rounds are used up, its deadline has passed, or all have passed."""
+        raise NotImplementedError
+
+    def view(self, state: S, seat: int) -> dict[str, Any]:
+        """Build what the seat may see, from nothing else; `action_history` is added for it."""
+        raise NotImplementedError
+
+    # ── the end ──
+
+    def outcome(self, state: S) -> Outcome | None:
+        """Return the outcome once the rules say that the match is over, else None."""
+        raise NotImplementedError
+
+    def stopped(self, state: S, status: Status, trigger: str) -> Outcome:
+        """Return the outcome of a match that something else than its rules ended."""
+        raise NotImplementedError
+
+
+_LEAST = {"max_turns": 1, "max_invalid": 1, "max_messages_per_turn": 0, "max_message_pings": 0, "max_bytes": 64}
+
+
+def check_agent_ids(agent_ids: tuple[str, ...]) -> None:
+    """Check that seat ids are there, are text, and are unique.
+
+    Raises:
+        ConfigError: They are not.
+    """
+    for agent_id in agent_ids:
+        if not agent_id or agent_id != agent_id.strip():
+            raise ConfigError(f"seat id {agent_id!r}: a non-empty name without blanks around it is needed")
+    repeated = sorted({a for a in agent_ids if agent_ids.count(a) > 1})
+    if repeated:
+        raise ConfigError(f"seat ids must be unique; given more than once: {', '.join(repeated)}")

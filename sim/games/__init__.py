@@ -1,0 +1,29 @@
+"""The games, and the registry that finds them by id."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from sim.errors import ConfigError
+from sim.game import Game
+from sim.games.provision_point import ProvisionPointGame
+
+GAMES: Mapping[str, type[Game[Any]]] = MappingProxyType({kind.game_id: kind for kind in (ProvisionPointGame,)})
+"""The games of the product, by id. Read-only: a game of one's own is passed as an object or by import path."""
+
+
+def game_type(game_id: str) -> type[Game[Any]]:
+    """Find a game by its id ("provision-point"; underscores will do).
+
+    Raises:
+        ConfigError: There is none; the text names the nearest.
+    """
+    found = GAMES.get(game_id.replace("_", "-"))
+    if found is not None:
+        return found
+    near = difflib.get_close_matches(game_id.replace("_", "-"), GAMES, 1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise ConfigError(f"game_id={game_id}: there is no such game{hint} (there is: {', '.join(GAMES)})")

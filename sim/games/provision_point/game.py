@@ -1,0 +1,206 @@
+"""The provision-point game: its parameters, and the mode that they choose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from random import Random
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+import msgspec
+
+from sim.errors import ConfigError
+from sim.game import ActionType, Game, MessageOnly, Outcome, Pass, Phase, Status, check_agent_ids
+from sim.games.provision_point import full, rules, simple
+from sim.games.provision_point.actions import (
+    AnnounceProject,
+    SignalIntent,
+    SubmitAmount,
+    SubmitCommitment,
+    UpdateCommitment,
+    WithdrawCommitment,
+)
+
+State = full.FullState | simple.SimpleState
+
+_FULL: Mapping[str, type[ActionType]] = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            AnnounceProject,
+            SignalIntent,
+            SubmitCommitment,
+            UpdateCommitment,
+            WithdrawCommitment,
+            Pass,
+            MessageOnly,
+        )
+    }
+)
+_SIMPLE: Mapping[str, type[ActionType]] = MappingProxyType(
+    {kind.name: kind for kind in (SubmitAmount, Pass, MessageOnly)}
+)
+
+
+class ProvisionPointGame(Game[State], frozen=True, kw_only=True):
+    """Contributors pool commitments; if their total reaches the threshold, the project is funded.
+
+    Mechanism: provision point with refund (Bagnoli and Lipman, 1989, "Provision of public goods: fully
+    implementing the core through private contributions") in full mode; without refund, and with the gain for
+    everybody, in simple mode.
+
+    Attributes:
+        mode: "full" has a coordinator and the phases announce, signal and commit; "simple" only commit.
+        threshold: Total that funds the project, in the game's currency.
+        endowment: Most that a contributor can commit (full mode).
+        valuation_mode: "random" draws from `valuation_range`, "fixed" takes `valuations`, "auto" lets
+            contributors declare theirs (full mode). None: "fixed" where valuations are given, else "random".
+        valuations: What the project is worth to each contributor, by seat id. In simple mode these are the
+            reservation values. A coordinator's entry is ignored.
+        valuation_range: Lowest and highest random valuation.
+        allow_commitment_updates: Whether commitments may be revised and withdrawn (full mode).
+        max_rounds_announce: Turns that the coordinator has to announce.
+        max_rounds_signal: Rounds of signals.
+        max_rounds_commit: Rounds of commitments.
+    """
+
+    game_id: ClassVar[str] = "provision-point"
+
+    mode: Literal["full", "simple"] = "full"
+    threshold: float = 100.0
+    endowment: float = 80.0
+    valuation_mode: Literal["random", "fixed", "auto"] | None = None
+    valuations: dict[str, float] | None = None
+    valuation_range: tuple[float, float] = (0.0, 150.0)
+    allow_commitment_updates: bool = True
+    max_rounds_announce: int = 2
+    max_rounds_signal: int = 3
+    max_rounds_commit: int = 6
+
+    def __post_init__(self) -> None:
+        Game.__post_init__(self)
+        if self.valuation_mode is None:
+            mode: Literal["random", "fixed"] = "random" if self.valuations is None else "fixed"
+            msgspec.structs.force_setattr(self, "valuation_mode", mode)
+        self._check_amounts()
+        self._check_valuations()
+
+    def _check_amounts(self) -> None:
+        for key in ("threshold", "endowment"):
+            value = getattr(self, key)
+            if not (isfinite(value) and value > 0):
+                raise ConfigError(f"{key}={value}: a finite amount above 0 is needed")
+        for key in ("max_rounds_announce", "max_rounds_signal", "max_rounds_commit"):
+            if getattr(self, key) < 1:
+                raise ConfigError(f"{key}={getattr(self, key)}: at least 1 is needed")
+
+    def _check_valuations(self) -> None:
+        low, high = self.valuation_range
+        if not (isfinite(low) and isfinite(high) and 0 <= low <= high):
+            raise ConfigError(f"valuation_range=({low}, {high}): two finite amounts are needed, 0 <= lowest <= highest")
+        if self.valuation_mode == "fixed" and self.valuations is None:
+            raise ConfigError("valuation_mode=fixed needs valuations, one for each contributor by seat id")
+        if self.valuation_mode != "fixed" and self.valuations is not None:
+            raise ConfigError(f"valuations are given, but valuation_mode is {self.valuation_mode}; fixed uses them")
+        if self.valuation_mode == "auto" and self.mode == "simple":
+            raise ConfigError("valuation_mode=auto needs mode=full: in simple mode nobody declares a valuation")
+        for agent_id, value in (self.valuations or {}).items():
+            if not isfinite(value):
+                raise ConfigError(f"valuations.{agent_id}={value}: a finite amount is needed")
+
+    @property
+    def action_types(self) -> Mapping[str, type[ActionType]]:  # type: ignore[override]
+        """The actions of the mode, by name."""
+        return _FULL if self.mode == "full" else _SIMPLE
+
+    def check_seats(self, agent_ids: tuple[str, ...]) -> None:
+        """Check that there are two seats or more, and a fixed valuation for each that needs one."""
+        check_agent_ids(agent_ids)
+        if len(agent_ids) < 2:
+            needs = "a coordinator and at least one contributor" if self.mode == "full" else "at least two contributors"
+            raise ConfigError(f"provision point needs {needs}; {len(agent_ids)} seat given")
+        if self.valuations is None:
+            return
+        contributors = agent_ids[1:] if self.mode == "full" else agent_ids
+        missing = [a for a in contributors if a not in self.valuations]
+        unknown = [a for a in self.valuations if a not in agent_ids]
+        if missing or unknown:
+            raise ConfigError(
+                "valuations do not match the seats: "
+                + "; ".join(f"{word} {', '.join(ids)}" for word, ids in (("missing", missing), ("unknown", unknown)) if ids)
+                + f"; the seats are {', '.join(agent_ids)}"
+            )
+
+    def role(self, agent_ids: tuple[str, ...], seat: int) -> str:
+        """Return "coordinator" or "contributor"."""
+        return "coordinator" if self.mode == "full" and seat == full.COORDINATOR else "contributor"
+
+    def rules_text(self, role: str) -> str:
+        """Say the rules in words, to a coordinator or a contributor."""
+        return rules.text(self, role)
+
+    def draw_valuations(self, agent_ids: tuple[str, ...], rng: Random) -> list[float | None]:
+        """Return the valuation of each contributor as the mode says; None where it is yet to be declared."""
+        if self.valuation_mode == "auto":
+            return [None] * len(agent_ids)
+        if self.valuations is not None:
+            return [self.valuations[a] for a in agent_ids]
+        return [rng.uniform(*self.valuation_range) for _ in agent_ids]
+
+    def start(self, agent_ids: tuple[str, ...], rng: Random) -> State:
+        """Return the state at the beginning."""
+        return full.start(self, agent_ids, rng) if self.mode == "full" else simple.start(self, agent_ids, rng)
+
+    def private_facts(self, state: State, seat: int) -> dict[str, Any]:
+        """Return the seat's own valuation or reservation value."""
+        if isinstance(state, full.FullState):
+            return {} if seat == full.COORDINATOR else {"my_valuation": state.valuations[seat]}
+        return {"my_reservation_value": state.reservation_values[seat]}
+
+    def phase(self, state: State) -> Phase:
+        """Return the phase that the match is in."""
+        return state.phase
+
+    def legal(self, state: State, seat: int) -> tuple[str, ...]:
+        """Return the actions that the seat may take now."""
+        return full.legal(self, state, seat) if isinstance(state, full.FullState) else simple.legal(state, seat)
+
+    def apply(self, state: State, seat: int, action: Any) -> None:
+        """Apply an action, whole or not at all."""
+        if isinstance(state, full.FullState):
+            full.apply(self, state, seat, action)
+        else:
+            simple.apply(state, seat, action)
+
+    def public_part(self, action: Any) -> ActionType | None:
+        """Leave out the valuation that an action declares."""
+        if getattr(action, "my_valuation", None) is None:
+            return None
+        public: ActionType = msgspec.structs.replace(action, my_valuation=None)
+        return public
+
+    def default_action(self, state: State, seat: int) -> ActionType | None:
+        """Return pass, except in the announce phase, where a silent coordinator does nothing."""
+        return Pass() if "pass" in self.legal(state, seat) else None
+
+    def close_phase(self, state: State) -> None:
+        """End the phase."""
+        if isinstance(state, full.FullState):
+            full.close_phase(state)
+        else:
+            simple.close_phase(state)
+
+    def view(self, state: State, seat: int) -> dict[str, Any]:
+        """Build what the seat may see."""
+        return full.view(self, state, seat) if isinstance(state, full.FullState) else simple.view(state, seat)
+
+    def outcome(self, state: State) -> Outcome | None:
+        """Return the outcome once the match is over."""
+        return full.outcome(state) if isinstance(state, full.FullState) else simple.outcome(state)
+
+    def stopped(self, state: State, status: Status, trigger: str) -> Outcome:
+        """Return the outcome of a match that was cut off: payoffs are 0."""
+        if isinstance(state, full.FullState):
+            return full.stopped(state, status, trigger)
+        return simple.stopped(state, status, trigger)

@@ -1,0 +1,418 @@
+"""The referee's pure core: reads the inbox of one match, item by item, and rules on each.
+
+A judge has no clock, no bus and no task. Whoever owns it hands it an item and the time, then sends what is in
+`outbox` and sets a timer for `deadline`. So a live match, a stress test and a record that is judged again all
+run the same code.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import msgspec
+
+from sim.actions import decode_payload
+from sim.errors import IllegalAction
+from sim.game import ActionType, Game, MessageOnly, Outcome, Pass, Phase
+from sim.log import EventLog, is_unicode, submission_size
+from sim.messages import (
+    REFEREE,
+    Abort,
+    Act,
+    Code,
+    Deadline,
+    EventKind,
+    Forfeit,
+    Lost,
+    MatchEnd,
+    MatchOpen,
+    PhaseOpen,
+    Rejection,
+    ToReferee,
+    ToSeat,
+    Verdict,
+    YourTurn,
+)
+from sim.record import ActionBody, MatchRecord, MatchSpec
+from sim.rng import derive, generator
+from sim.turns import Concurrent, RoundRobin, TurnKeeper
+
+_NO_ATTEMPT = ("agent_not_in_match", "duplicate", "late", "not_your_turn")
+"""Codes of submissions that were no attempt at the open turn, and do not count against it."""
+
+_json = msgspec.json.Encoder()
+_pack = msgspec.msgpack.Encoder()
+
+
+class _Turn:
+    """An open turn."""
+
+    __slots__ = ("deadline", "id", "invalid", "round", "seat")
+
+    def __init__(self, id_: int, seat: int, round_number: int, deadline: float) -> None:
+        self.id = id_
+        self.seat = seat
+        self.round = round_number
+        self.deadline = deadline
+        self.invalid = 0
+
+
+class _Refused(Exception):
+    """A submission is refused: with which code, and why."""
+
+    def __init__(self, code: Code, reason: str) -> None:
+        self.rejection = Rejection(code, reason)
+
+
+class Judge:
+    """Rules on one match.
+
+    Args:
+        spec: What makes the match.
+        game: Its rules.
+
+    Attributes:
+        state: The game's state; the judge owns it.
+        log: The events so far, and what is to be sent.
+        deadline: When the next open turn lapses, in seconds of the match; infinite when none is open.
+        outcome: How the match ended, or None.
+    """
+
+    def __init__(self, spec: MatchSpec, game: Game[Any]) -> None:
+        self.spec = spec
+        self.game = game
+        self.state = game.start(spec.agent_ids, generator(spec.seed, "game"))
+        self.log = EventLog(spec.agent_ids)
+        self.deadline = inf
+        self.outcome: Outcome | None = None
+        self._seats = range(len(spec.agent_ids))
+        self._concurrent = game.turn_order == "concurrent"
+        self._keeper: TurnKeeper = Concurrent(self) if self._concurrent else RoundRobin(self)
+        self._ask_type = PhaseOpen if self._concurrent else YourTurn
+        self._open: dict[int, _Turn] = {}
+        self._lapsed: set[int] = set()
+        self._seen: list[set[int]] = [set() for _ in self._seats]
+        self._pings = [0] * len(self._seats)
+        self._lost: set[int] = set()
+        self._auto: list[_Turn] = []
+        self._turns = 0
+        self._errors: list[str] = []
+
+    @property
+    def outbox(self) -> list[tuple[int, ToSeat]]:
+        """What is to be sent, as (seat, message); whoever sends it empties it."""
+        return self.log.outbox
+
+    # ── the life of a match ─────────────────────────────────────────────────────────────────────────────
+
+    def open(self) -> None:
+        """Open the match at time 0: tell every seat its role and its private facts, and begin the first phase."""
+        spec, game = self.spec, self.game
+        roles = tuple(game.role(spec.agent_ids, seat) for seat in self._seats)
+        private = [game.private_facts(self.state, seat) for seat in self._seats]
+        self.log.opened(game.game_id, roles, private)
+        for seat in self._seats:
+            opening = MatchOpen(
+                match_id=spec.match_id,
+                agent_id=spec.agent_ids[seat],
+                agent_ids=spec.agent_ids,
+                role=roles[seat],
+                rules=game.rules_text(roles[seat]),
+                private=private[seat],
+                seed=derive(spec.seed, "seat", seat),
+            )
+            self.outbox.append((seat, opening))
+        self._begin(game.phase(self.state))
+        self._settle()
+
+    def read(self, sender: int, item: ToReferee, now: float) -> None:
+        """Rule on one item of the inbox.
+
+        Args:
+            sender: The seat that really sent it; `REFEREE` for the clock and the process.
+            item: The item.
+            now: Seconds since the match opened.
+        """
+        if self.outcome is not None:
+            if isinstance(item, Act):
+                self._answer(sender, item.cause, Rejection("match_not_running", f"{self.spec.match_id} is over"))
+            return
+        self.log.now = now
+        if isinstance(item, Act):
+            self._read_act(sender, item)
+        elif isinstance(item, Deadline):
+            self._read_deadline(item.at)
+        elif isinstance(item, Forfeit):
+            self._read_forfeit(item)
+        elif isinstance(item, Lost):
+            self._read_lost(item)
+        else:
+            self._read_abort(item)
+        if self._auto:
+            self._settle()
+
+    def record(self) -> MatchRecord:
+        """Return the record; the match must be over."""
+        assert self.outcome is not None
+        return MatchRecord(
+            spec=self.spec,
+            events=self.log.events,
+            outcome=self.outcome,
+            turns=self._turns,
+            messages=self.log.messages,
+            seconds=self.log.now,
+            errors=tuple(self._errors),
+            uncounted=self.log.uncounted,
+        )
+
+    # ── submissions ─────────────────────────────────────────────────────────────────────────────────────
+
+    def _read_act(self, sender: int, act: Act) -> None:
+        try:
+            action, turn = self._check(sender, act)
+            if type(action) is not MessageOnly:
+                self.game.apply(self.state, sender, action)
+        except _Refused as refused:
+            self._reject(sender, act, refused.rejection)
+        except IllegalAction as illegal:
+            self._reject(sender, act, Rejection("game_rule_violation", str(illegal)))
+        else:
+            self._accept(sender, act, action, turn)
+
+    def _check(self, sender: int, act: Act) -> tuple[Any, _Turn | None]:
+        """Return the typed action and the open turn of its sender, or raise why it is refused."""
+        game = self.game
+        if sender != act.seat or sender not in self._seats:
+            raise _Refused("agent_not_in_match", f"seat {act.seat} is not the sender's")
+        seen = self._seen[sender]
+        if act.cause in seen:
+            raise _Refused("duplicate", f"submission {act.cause} was received before")
+        seen.add(act.cause)
+        size = submission_size(act)
+        if size > game.max_bytes:
+            raise _Refused("too_large", f"{size:,} bytes; at most {game.max_bytes:,} are allowed")
+        if not is_unicode(act):
+            raise _Refused("invalid_payload", "text that is not Unicode")
+        if act.problem:
+            raise _Refused("invalid_payload", act.problem)
+        kind = game.action_types.get(act.action)
+        if kind is None:
+            known = ", ".join(game.action_types)
+            raise _Refused("invalid_action_type", f"{act.action[:40]!r} is not an action of this game: {known}")
+        turn = self._open.get(sender)
+        if kind is not MessageOnly:
+            self._check_turn(sender, act, turn)
+        try:
+            action = decode_payload(kind, act.payload)
+        except ValueError as error:
+            raise _Refused("invalid_payload", str(error)) from None
+        if act.messages:
+            self._check_messages(act)
+        if kind is MessageOnly:
+            self._check_ping(sender, act)
+        return action, turn
+
+    def _check_turn(self, sender: int, act: Act, turn: _Turn | None) -> None:
+        agent_id = self.spec.agent_ids[sender]
+        if act.turn in self._lapsed:
+            raise _Refused("late", f"turn {act.turn} of {agent_id} has lapsed")
+        if turn is None or act.turn != turn.id:
+            in_phase = act.turn == 0 or act.turn >= self._first_turn
+            if not (self._concurrent and in_phase and self._keeper.may_act(sender)):
+                raise _Refused("not_your_turn", f"it is not the turn of {agent_id}")
+        legal = self.game.legal(self.state, sender)
+        if act.action not in legal:
+            raise _Refused(
+                "game_rule_violation",
+                f"{act.action} is not legal for {agent_id} in phase {self._phase.name}: "
+                f"legal are {', '.join((*legal, MessageOnly.name))}",
+            )
+
+    def _check_messages(self, act: Act) -> None:
+        count, most = len(act.messages), self.game.max_messages_per_turn
+        if count > most:
+            raise _Refused("game_rule_violation", f"{count} messages in one submission; at most {most} are allowed")
+        for message in act.messages:
+            for agent_id in message.to or ():
+                if agent_id not in self.spec.agent_ids:
+                    raise _Refused("invalid_payload", f"a message to {agent_id[:40]!r}, who is not in this match")
+
+    def _check_ping(self, sender: int, act: Act) -> None:
+        if not act.messages:
+            raise _Refused("invalid_payload", "message_only needs at least one message")
+        most = self.game.max_message_pings
+        if self._pings[sender] >= most:
+            raise _Refused("game_rule_violation", f"message_only was used {most} times in this turn, the most allowed")
+        self._pings[sender] += 1
+
+    def _accept(self, sender: int, act: Act, action: ActionType, turn: _Turn | None) -> None:
+        for message in act.messages:
+            self.log.message(sender, act.cause, message)
+        turn_id, round_number = (turn.id, turn.round) if turn is not None else (act.turn, 0)
+        body = self._body(sender, turn_id, round_number, action)
+        self.log.action("action", sender, act.cause, body, self.game.public_part(action))
+        if type(action) is not MessageOnly:
+            self._close_turn(sender)
+            self._after(sender, type(action) is Pass)
+        elif turn is not None:
+            self._ask(turn)
+
+    def _reject(self, sender: int, act: Act, rejection: Rejection) -> None:
+        turn = self._open.get(sender)
+        attempt = turn is not None and act.turn == turn.id and rejection.code not in _NO_ATTEMPT
+        self.log.rejected(sender if sender in self._seats else REFEREE, act, rejection, attempt=attempt)
+        self._answer(sender, act.cause, rejection)
+        if turn is None or not attempt:
+            return
+        turn.invalid += 1
+        if turn.invalid >= self.game.max_invalid:
+            self._default(turn, "forfeit", error=f"{turn.invalid} rejected answers")
+        else:
+            self._ask(turn, rejection)
+
+    def _answer(self, sender: int, cause: int, rejection: Rejection) -> None:
+        if sender in self._seats:
+            self.outbox.append((sender, Verdict(cause, rejection)))
+
+    # ── other items ─────────────────────────────────────────────────────────────────────────────────────
+
+    def _read_deadline(self, at: float) -> None:
+        lapsed = [turn for turn in self._open.values() if turn.deadline <= at]
+        for turn in lapsed:
+            self._lapsed.add(turn.id)
+            self._default(turn, "timeout", deadline=turn.deadline, go_on=not self._concurrent)
+        if lapsed and self._concurrent:
+            self._close_phase()
+
+    def _read_forfeit(self, forfeit: Forfeit) -> None:
+        turn = self._open.get(forfeit.seat)
+        if turn is not None and turn.id == forfeit.turn:
+            self._errors.append(f"{self.spec.agent_ids[forfeit.seat]}: {forfeit.error}")
+            self._default(turn, "forfeit", error=forfeit.error)
+
+    def _read_lost(self, lost: Lost) -> None:
+        if lost.seat in self._lost:
+            return
+        self._lost.add(lost.seat)
+        self._errors.append(f"{self.spec.agent_ids[lost.seat]}: {lost.error}")
+        self.log.lost(lost)
+        turn = self._open.get(lost.seat)
+        if turn is not None:
+            self._auto.append(turn)
+
+    def _read_abort(self, abort: Abort) -> None:
+        self._errors.append(abort.reason)
+        self.log.abort(abort)
+        self._end(self.game.stopped(self.state, abort.status, abort.status))
+
+    # ── turns and phases ────────────────────────────────────────────────────────────────────────────────
+
+    def has_turn(self, seat: int) -> bool:
+        """Return whether the seat has an open turn."""
+        return seat in self._open
+
+    def open_turn(self, seat: int, round_number: int) -> None:
+        """Ask a seat; its deadline runs from now, or is that of the concurrent phase."""
+        self._turns += 1
+        if self._concurrent:
+            deadline = self._phase_deadline
+            self._pings[seat] = 0
+        else:
+            deadline = self.log.now + self.game.turn_timeout
+            self._pings = [0] * len(self._pings)
+        turn = self._open[seat] = _Turn(self._turns, seat, round_number, deadline)
+        self.deadline = deadline
+        if seat in self._lost:
+            self._auto.append(turn)
+        else:
+            self._ask(turn)
+
+    def _ask(self, turn: _Turn, rejection: Rejection | None = None) -> None:
+        game, state, seat = self.game, self.state, turn.seat
+        ask = self._ask_type(
+            turn.id,
+            self._phase.name,
+            turn.round,
+            turn.deadline,
+            turn.deadline - self.log.now,
+            (*game.legal(state, seat), MessageOnly.name),
+            _pack.encode(game.view(state, seat)),
+            rejection,
+        )
+        self.outbox.append((seat, ask))
+
+    def _close_turn(self, seat: int) -> None:
+        self._open.pop(seat, None)
+        if not self._open:
+            self.deadline = inf
+
+    def _default(
+        self,
+        turn: _Turn,
+        kind: EventKind,
+        *,
+        deadline: float | None = None,
+        error: str | None = None,
+        go_on: bool = True,
+    ) -> None:
+        """Give a turn the game's default action."""
+        action = self.game.default_action(self.state, turn.seat)
+        if action is not None:
+            self.game.apply(self.state, turn.seat, action)
+        self._close_turn(turn.seat)
+        body = self._body(turn.seat, turn.id, turn.round, action)
+        body = msgspec.structs.replace(body, deadline=deadline, error=error)
+        self.log.action(kind, turn.seat, 0, body, None)
+        if go_on:
+            self._after(turn.seat, action is None or type(action) is Pass)
+
+    def _after(self, seat: int, passed: bool) -> None:
+        """Go on after a turn: to the end, to the next phase, or to the next turn."""
+        outcome = self.game.outcome(self.state)
+        if outcome is not None:
+            self._end(outcome)
+        elif self._turns >= self.game.max_turns:
+            self._end(self.game.stopped(self.state, "timed_out", "max_turns"))
+        elif (phase := self.game.phase(self.state)) is not self._phase:
+            self._begin(phase)
+        elif self._keeper.acted(seat, passed):
+            self._close_phase()
+
+    def _close_phase(self) -> None:
+        self.game.close_phase(self.state)
+        outcome = self.game.outcome(self.state)
+        if outcome is not None:
+            self._end(outcome)
+        else:
+            self._begin(self.game.phase(self.state))
+
+    def _begin(self, phase: Phase) -> None:
+        self._open.clear()
+        self._phase = phase
+        self._first_turn = self._turns + 1
+        self._phase_deadline = self.log.now + (self.game.phase_timeout or self.game.turn_timeout * phase.rounds)
+        self.log.phase(phase.name)
+        if self._keeper.begin(phase):
+            self._close_phase()
+
+    def _settle(self) -> None:
+        """Give lost seats their default actions; in a loop, for a match may be all lost seats."""
+        while self._auto:
+            turn = self._auto.pop(0)
+            if self._open.get(turn.seat) is turn:
+                self._default(turn, "forfeit", error="the seat is lost")
+
+    def _end(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        self.deadline = inf
+        self._open.clear()
+        self._auto.clear()
+        self.log.end(outcome)
+        for seat in self._seats:
+            own = {"status": outcome.status, "trigger": outcome.trigger, "utility": outcome.utilities[seat]}
+            self.outbox.append((seat, MatchEnd(_json.encode(own | outcome.details))))
+
+    def _body(self, seat: int, turn: int, round_number: int, action: ActionType | None) -> ActionBody:
+        name = None if action is None else action.name
+        return ActionBody(self.spec.agent_ids[seat], self._phase.name, round_number, turn, name, action)

@@ -1,0 +1,169 @@
+"""The event log of a live match: writes events down, and says who is sent which part of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sim.game import ActionType, Outcome
+from sim.messages import REFEREE, Abort, Act, Event, EventKind, Lost, Message, Rejection, ToSeat
+from sim.record import ActionBody, LoggedEvent, MessageBody, RejectedBody
+
+MAX_REJECTIONS = 100
+"""Rejected submissions of one seat in one match, out of its turn, that are written down."""
+
+_json = msgspec.json.Encoder()
+
+
+class EventLog:
+    """Events in order, and the messages that tell the seats of them.
+
+    Attributes:
+        agent_ids: Seat ids, in seat order.
+        now: Time of the item that is being read, in seconds of the match.
+        events: The events so far.
+        outbox: What is to be sent, as (seat, message); whoever sends it empties it.
+        messages: How many chat messages there were.
+        uncounted: How many rejected submissions were not written down.
+    """
+
+    __slots__ = ("_everyone", "_rejections", "agent_ids", "events", "messages", "now", "outbox", "uncounted")
+
+    def __init__(self, agent_ids: tuple[str, ...]) -> None:
+        self.agent_ids = agent_ids
+        self.now = 0.0
+        self.events: list[LoggedEvent] = []
+        self.outbox: list[tuple[int, ToSeat]] = []
+        self.messages = self.uncounted = 0
+        self._everyone = tuple(range(len(agent_ids)))
+        self._rejections: dict[int, int] = {}
+
+    def _write(
+        self, kind: EventKind, sender: int, cause: int, recipients: tuple[int, ...] | None, body: bytes
+    ) -> int:
+        seq = len(self.events)
+        self.events.append(LoggedEvent(seq, self.now, kind, sender, cause, recipients, body))
+        return seq
+
+    def _send(self, seats: tuple[int, ...], event: Event) -> None:
+        outbox = self.outbox
+        for seat in seats:
+            outbox.append((seat, event))
+
+    def opened(self, game_id: str, roles: tuple[str, ...], private: list[dict[str, Any]]) -> None:
+        """The match opens; the seats are told by `MatchOpen`."""
+        self._write("open", REFEREE, 0, None, _json.encode({"game": game_id, "roles": roles}))
+        for seat, facts in enumerate(private):
+            self._write("open", REFEREE, 0, (seat,), _json.encode(facts))
+
+    def phase(self, name: str) -> None:
+        """A phase begins."""
+        body = _json.encode({"phase": name})
+        self._send(self._everyone, Event(self._write("phase", REFEREE, 0, None, body), "phase", REFEREE, 0, False, body))
+
+    def message(self, sender: int, cause: int, message: Message) -> None:
+        """A chat message; a private one goes to its sender and its recipients."""
+        self.messages += 1
+        body = _json.encode(MessageBody(self.agent_ids[sender], message.text, message.to))
+        if message.to is None:
+            recipients, seats = None, self._everyone
+        else:
+            recipients = seats = tuple(
+                seat for seat in self._everyone if seat == sender or self.agent_ids[seat] in message.to
+            )
+        seq = self._write("message", sender, cause, recipients, body)
+        self._send(seats, Event(seq, "message", sender, cause, recipients is not None, body))
+
+    def action(
+        self, kind: EventKind, sender: int, cause: int, body: ActionBody, public_part: ActionType | None
+    ) -> None:
+        """An action that was taken, or a default that was given; what is private stays in the record."""
+        if public_part is not None:
+            body = msgspec.structs.replace(body, payload=public_part, private=body.payload)
+        written = _json.encode(body)
+        seq = self._write(kind, sender, cause, None, written)
+        if body.private is None and body.error is None:
+            shown = written
+        else:
+            shown = _json.encode(msgspec.structs.replace(body, private=None, error=None))
+        self._send(self._everyone, Event(seq, kind, sender, cause, False, shown))
+
+    def rejected(self, sender: int, act: Act, rejection: Rejection, *, attempt: bool) -> None:
+        """A submission that changed nothing.
+
+        An attempt at an open turn counts against it, so it is always written down; of others no more than
+        `MAX_REJECTIONS` of a seat are, lest a babbling agent fills the disk.
+        """
+        if not attempt:
+            count = self._rejections[sender] = self._rejections.get(sender, 0) + 1
+            if count > MAX_REJECTIONS:
+                self.uncounted += 1
+                return
+        recipients = (sender,) if sender != REFEREE else ()
+        agent_id = self.agent_ids[sender] if sender != REFEREE else None
+        self._write("rejected", sender, act.cause, recipients, _json.encode(_rejected_body(agent_id, act, rejection)))
+
+    def lost(self, item: Lost) -> None:
+        """A seat is gone."""
+        self._write("lost", item.seat, 0, (), _json.encode(item))
+
+    def abort(self, item: Abort) -> None:
+        """The match is ended from outside."""
+        self._write("abort", REFEREE, 0, (), _json.encode(item))
+
+    def end(self, outcome: Outcome) -> None:
+        """The match is over; the seats are told by `MatchEnd`."""
+        self._write("end", REFEREE, 0, (), _json.encode(outcome))
+
+
+def _rejected_body(agent_id: str | None, act: Act, rejection: Rejection) -> RejectedBody:
+    common = {
+        "agent_id": agent_id,
+        "code": rejection.code,
+        "reason": rejection.reason,
+        "claimed": act.seat,
+        "turn": act.turn,
+    }
+    if rejection.code == "too_large":
+        return RejectedBody(**common, size=submission_size(act))
+    if not is_unicode(act):
+        return RejectedBody(**common, problem=rejection.reason)
+    payload = as_json(act.payload)
+    return RejectedBody(
+        **common,
+        action=act.action[:200],
+        payload=payload,
+        packed=bytes(act.payload) if payload is None else None,
+        messages=act.messages,
+        problem=act.problem,
+    )
+
+
+def submission_size(act: Act) -> int:
+    """Return the size of a submission: bytes of its payload and characters of its messages."""
+    return len(memoryview(act.payload)) + len(act.action) + sum(len(message.text) for message in act.messages)
+
+
+def is_unicode(act: Act) -> bool:
+    """Return whether all text of a submission can be encoded; Python text may hold lone surrogates."""
+    try:
+        act.action.encode()
+        for message in act.messages:
+            message.text.encode()
+            for agent_id in message.to or ():
+                agent_id.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def as_json(packed: msgspec.Raw) -> msgspec.Raw | None:
+    """Return a MessagePack value as JSON if that loses nothing, else None."""
+    try:
+        text = msgspec.json.encode(msgspec.msgpack.decode(packed))
+        if msgspec.msgpack.encode(msgspec.json.decode(text)) == bytes(packed):
+            return msgspec.Raw(text)
+    except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError):
+        pass
+    return None

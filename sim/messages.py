@@ -1,0 +1,291 @@
+"""The wire vocabulary: frozen, tagged Structs, and the codec that turns them into bytes and back.
+
+A referee sends `MatchOpen`, `YourTurn` or `PhaseOpen`, `Event`, `Verdict` and `MatchEnd`; a seat sends
+`Act`. What else a referee reads from its inbox (`Deadline`, `Forfeit`, `Lost`, `Abort`) comes from the
+clock and from the process that a seat lives in.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from sim.errors import CodecError, TooLarge
+
+SCHEMA_VERSION: Final = 1
+"""Version of the messages and of the record; a frame of another version is refused."""
+
+MAX_BYTES: Final = 256 * 1024
+"""Default upper size of one submission (payload and messages), in bytes."""
+
+REFEREE: Final = -1
+"""The seat number that stands for the referee in addresses and events."""
+
+Code: TypeAlias = Literal[
+    "match_not_running",
+    "agent_not_in_match",
+    "not_your_turn",
+    "invalid_action_type",
+    "invalid_payload",
+    "game_rule_violation",
+    "late",
+    "duplicate",
+    "too_large",
+]
+"""Why a submission was rejected."""
+
+EventKind: TypeAlias = Literal[
+    "open", "phase", "action", "message", "rejected", "timeout", "forfeit", "lost", "abort", "end"
+]
+
+
+class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of everything on the wire: frozen, and strict about fields."""
+
+
+class Message(Struct):
+    """A chat message: public, or private to the named seats.
+
+    Attributes:
+        text: What is said.
+        to: Agent ids of the recipients; None is public.
+    """
+
+    text: str
+    to: tuple[str, ...] | None = None
+
+
+class Rejection(Struct):
+    """Why a submission changed nothing: a code and a sentence."""
+
+    code: Code
+    reason: str
+
+
+# ── referee to seat ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class MatchOpen(Struct, tag="match_open"):
+    """The match begins: who plays, what the role is, and what only this seat knows.
+
+    Attributes:
+        match_id: Name of the match within its run.
+        agent_id: The seat's own id.
+        agent_ids: All ids, in seat order.
+        role: The seat's role in the game.
+        rules: The rules in words, for this role.
+        private: Facts that no other seat is sent.
+        seed: Seed of the seat's own generator.
+    """
+
+    match_id: str
+    agent_id: str
+    agent_ids: tuple[str, ...]
+    role: str
+    rules: str
+    private: dict[str, Any]
+    seed: int
+
+
+class _Ask(Struct):
+    turn: int
+    phase: str
+    round: int
+    deadline: float
+    remaining: float
+    allowed: tuple[str, ...]
+    view: bytes
+    rejection: Rejection | None
+
+
+class YourTurn(_Ask, tag="your_turn"):
+    """The referee asks this seat alone.
+
+    Attributes:
+        turn: Number of the turn; an answer quotes it.
+        phase: Name of the game's phase.
+        round: Round within the phase, from 1.
+        deadline: When the turn lapses, in seconds of the match.
+        remaining: Seconds from now to the deadline.
+        allowed: Names of the legal actions.
+        view: The visible game state, as MessagePack.
+        rejection: Why the last answer to this turn was rejected, if one was.
+    """
+
+
+class PhaseOpen(_Ask, tag="phase_open"):
+    """The phase is open to this seat and to others at once. Attributes as in `YourTurn`."""
+
+
+class Event(Struct, tag="event"):
+    """Something that happened, as this seat may see it.
+
+    Attributes:
+        seq: Sequence number in the record.
+        kind: What it was.
+        sender: Seat number of who did it; `REFEREE` for the referee.
+        cause: The sender's own number of the submission that caused it; 0 if none did.
+        private: Whether only named seats were sent it.
+        body: JSON.
+    """
+
+    seq: int
+    kind: EventKind
+    sender: int
+    cause: int
+    private: bool
+    body: bytes
+
+
+class Verdict(Struct, tag="verdict"):
+    """The answer to a rejected submission. An accepted one is answered by its own event.
+
+    Attributes:
+        cause: The sender's own number of the submission.
+        rejection: The code and the sentence; None when it was accepted.
+    """
+
+    cause: int
+    rejection: Rejection | None = None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the submission was accepted."""
+        return self.rejection is None
+
+
+class MatchEnd(Struct, tag="match_end"):
+    """The match is over.
+
+    Attributes:
+        outcome: The outcome, as JSON.
+    """
+
+    outcome: bytes
+
+
+ToSeat: TypeAlias = MatchOpen | YourTurn | PhaseOpen | Event | Verdict | MatchEnd
+
+
+# ── seat, clock and process to referee ──────────────────────────────────────────────────────────────────
+
+
+class Act(Struct, tag="act"):
+    """A submission: an action, with messages or without.
+
+    Attributes:
+        seat: Who claims to act; the bus knows who really did.
+        turn: Number of the turn or phase opening that it answers; 0 where none was given.
+        cause: The seat's own number for this submission; a number seen before is a duplicate.
+        action: Name of the action.
+        payload: The action's fields, as a MessagePack map.
+        messages: What is said along with it.
+        problem: What was wrong with the answer before it could be encoded; empty if nothing was.
+    """
+
+    seat: int
+    turn: int
+    cause: int
+    action: str
+    payload: Raw
+    messages: tuple[Message, ...] = ()
+    problem: str = ""
+
+
+class Forfeit(Struct, tag="forfeit"):
+    """A seat's agent raised: it forfeits the turn, not the match.
+
+    Attributes:
+        seat: The seat.
+        turn: The turn that it was asked for.
+        error: What was raised, for the record and the summary alone.
+    """
+
+    seat: int
+    turn: int
+    error: str
+
+
+class Lost(Struct, tag="lost"):
+    """A seat is gone for the rest of the match: its turns take the default action at once."""
+
+    seat: int
+    error: str
+
+
+class Deadline(Struct, tag="deadline"):
+    """The clock says: all that was due at `at` (seconds of the match) and is not in the inbox yet is late."""
+
+    at: float
+
+
+class Abort(Struct, tag="abort"):
+    """The match is to end now, for a reason outside its rules."""
+
+    reason: str
+    status: Literal["agent_failed", "aborted"] = "aborted"
+
+
+ToReferee: TypeAlias = Act | Forfeit | Lost | Deadline | Abort
+FromSeat: TypeAlias = Act | Forfeit | Lost
+AnyMessage: TypeAlias = ToSeat | ToReferee
+
+
+# ── frames ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """What travels between two processes: many messages, each with the match and the seat it belongs to."""
+
+    version: int
+    items: list[tuple[int, int, AnyMessage]]
+
+
+_encoder = msgspec.msgpack.Encoder()
+_frame_decoder = msgspec.msgpack.Decoder(Frame)
+_message_decoder: msgspec.msgpack.Decoder[AnyMessage] = msgspec.msgpack.Decoder(AnyMessage)  # type: ignore[arg-type]
+
+
+def encode(message: AnyMessage) -> bytes:
+    """Encode one message."""
+    return _encoder.encode(message)
+
+
+def decode(data: bytes, *, max_bytes: int = MAX_BYTES) -> AnyMessage:
+    """Decode one message.
+
+    Raises:
+        TooLarge: More than `max_bytes`.
+        CodecError: Anything else that is not a message. Nothing but these two is ever raised.
+    """
+    if len(data) > max_bytes:
+        raise TooLarge(len(data), max_bytes)
+    return _decoded(_message_decoder, data)
+
+
+def encode_frame(items: list[tuple[int, int, AnyMessage]]) -> bytes:
+    """Encode many messages, each as (match, seat, message), into one frame."""
+    return _encoder.encode(Frame(SCHEMA_VERSION, items))
+
+
+def decode_frame(data: bytes) -> list[tuple[int, int, AnyMessage]]:
+    """Decode a frame.
+
+    Raises:
+        CodecError: Not a frame, or one of another schema version.
+    """
+    frame = _decoded(_frame_decoder, data)
+    if frame.version != SCHEMA_VERSION:
+        raise CodecError(f"a frame of schema version {frame.version}; this is version {SCHEMA_VERSION}")
+    return frame.items
+
+
+def _decoded(decoder: msgspec.msgpack.Decoder[Any], data: bytes) -> Any:
+    # Besides its own errors a decoder lets out RecursionError for deep nesting, UnicodeDecodeError for bad
+    # text, and ValueError or OverflowError for timestamps and integers out of range.
+    try:
+        return decoder.decode(data)
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError, MemoryError) as error:
+        raise CodecError(f"not a message: {error}") from None

@@ -1,0 +1,156 @@
+"""What is kept of a match: its specification, its event log and its outcome; and judging it again.
+
+The log holds the inbox order in its events: each event either is what was read or follows from it. So the
+rules can be applied again to a record alone, and must give the same events and the same outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from sim.game import Outcome
+from sim.messages import EventKind, Struct
+
+
+class MatchSpec(Struct):
+    """What makes a match: with the game's parameters, all that its rules and its agents are given.
+
+    Attributes:
+        index: Number of the match within its run, from 0.
+        agent_ids: Seat ids, in seat order.
+        seed: Seed of the match; the game and every seat draw from seeds derived from it.
+        point: Number of the grid point that the game's parameters come from.
+    """
+
+    index: int
+    agent_ids: tuple[str, ...]
+    seed: int
+    point: int = 0
+
+    @property
+    def match_id(self) -> str:
+        """Name of the match within its run."""
+        return f"m{self.index:06d}"
+
+
+class LoggedEvent(NamedTuple):
+    """An event of the record.
+
+    Attributes:
+        seq: Sequence number within the match, from 0.
+        time: Seconds since the match opened.
+        kind: What it was.
+        sender: Seat number; -1 is the referee.
+        cause: The sender's own number of the submission that caused it; 0 if none did.
+        recipients: Seats that were sent it; None is all, empty is nobody (the record alone).
+        body: JSON.
+    """
+
+    seq: int
+    time: float
+    kind: EventKind
+    sender: int
+    cause: int
+    recipients: tuple[int, ...] | None
+    body: bytes
+
+    @property
+    def visibility(self) -> str:
+        """`public`, `private` (some seats) or `referee` (the record alone)."""
+        if self.recipients is None:
+            return "public"
+        return "private" if self.recipients else "referee"
+
+
+class MatchRecord(msgspec.Struct, frozen=True):
+    """All that is kept of a match.
+
+    Attributes:
+        spec: What made it.
+        events: What happened, in order.
+        outcome: How it ended.
+        turns: Turns that were answered or lapsed.
+        messages: Chat messages.
+        seconds: How long it took on its own clock.
+        errors: What agents raised, in order, and why seats were lost.
+        uncounted: Rejected submissions beyond what is recorded of one seat.
+    """
+
+    spec: MatchSpec
+    events: Sequence[LoggedEvent]
+    outcome: Outcome
+    turns: int
+    messages: int
+    seconds: float
+    errors: tuple[str, ...]
+    uncounted: int
+
+
+# ── bodies of events ────────────────────────────────────────────────────────────────────────────────────
+
+
+class ActionBody(Struct, omit_defaults=True):
+    """An accepted action, or the default that a seat was given.
+
+    Attributes:
+        agent_id: Whose.
+        phase: In which phase.
+        round: In which round of it.
+        turn: In which turn.
+        action: Name of the action; None where the game has no default.
+        payload: Its fields, as everybody may see them.
+        deadline: When the turn lapsed, for a timeout.
+        private: Its fields in full where the others may not see all; the record alone holds this.
+        error: Why the seat forfeits; the record alone holds this.
+    """
+
+    agent_id: str
+    phase: str
+    round: int
+    turn: int
+    action: str | None
+    payload: Any
+    deadline: float | None = None
+    private: Any = None
+    error: str | None = None
+
+
+class MessageBody(Struct):
+    """A chat message. Attributes as in `Message`, with the sender's id."""
+
+    agent_id: str
+    text: str
+    to: tuple[str, ...] | None
+
+
+class RejectedBody(Struct, omit_defaults=True):
+    """A rejected submission, whole enough to be judged again.
+
+    Attributes:
+        agent_id: Who sent it; None when nobody at this table did.
+        code: Why it was rejected.
+        reason: The same in words.
+        claimed: The seat that it claimed to come from.
+        turn: The turn that it quoted.
+        action: Name of the action.
+        payload: Its payload, where JSON can hold it.
+        packed: Its payload as MessagePack in Base64, where JSON cannot.
+        messages: What was said along with it.
+        problem: What was wrong before it could be encoded.
+        size: Bytes of a submission that was too large, which is not kept itself.
+    """
+
+    agent_id: str | None
+    code: str
+    reason: str
+    claimed: int
+    turn: int
+    action: str = ""
+    payload: Any = None
+    packed: bytes | None = None
+    messages: tuple[Any, ...] = ()
+    problem: str = ""
+    size: int = 0

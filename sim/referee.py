@@ -1,0 +1,126 @@
+"""Runs one match: one inbox, one clock, one record. The rulings are the judge's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+from sim.bus import Address, Bus, Inbox, InboxStatistics
+from sim.clock import Clock, Timer
+from sim.errors import QuorumError
+from sim.game import Game
+from sim.judge import Judge
+from sim.messages import REFEREE, Abort, Act, AnyMessage, Deadline, Forfeit, Lost, ToReferee
+from sim.record import MatchRecord, MatchSpec
+
+
+class Referee:
+    """The actor that runs one match.
+
+    It reads its inbox item by item; the order in which it reads is the truth. A deadline is an item too: the
+    timer posts it, and what is read after it is late. One timer serves the whole match: it is set again when
+    it fires before the deadline that stands by then, so a turn that is answered in time costs no timer.
+
+    Args:
+        spec: What makes the match.
+        game: Its rules.
+        bus: Where seats are reached and from where they reach the referee.
+        clock: The time.
+        ended: Called once with the record.
+    """
+
+    def __init__(
+        self, spec: MatchSpec, game: Game[Any], bus: Bus, clock: Clock, ended: Callable[[MatchRecord], None]
+    ) -> None:
+        self.judge = Judge(spec, game)
+        self._bus = bus
+        self._clock = clock
+        self._ended = ended
+        self._address = Address(spec.index, REFEREE)
+        self._seats = tuple(Address(spec.index, seat) for seat in range(len(spec.agent_ids)))
+        self._inbox: Inbox[tuple[int, ToReferee]] = Inbox(clock, self._read)
+        self._timer: Timer | None = None
+        self._timer_at = inf
+        self._over = False
+
+    def open(self) -> None:
+        """Open the match."""
+        self._opened = self._clock.now()
+        self._bus.attach(self._address, self._receive)
+        self._guard(self.judge.open)
+        self._after()
+
+    def post(self, item: ToReferee) -> None:
+        """Put an item of the process or the clock into the inbox."""
+        self._inbox.put((REFEREE, item))
+
+    def statistics(self) -> InboxStatistics:
+        """Return what the inbox holds and has seen."""
+        return self._inbox.statistics()
+
+    def _receive(self, sender: Address, message: AnyMessage) -> None:
+        if isinstance(message, Act | Forfeit | Lost):
+            self._inbox.put((sender.seat if sender.match == self._address.match else REFEREE, message))
+
+    def _read(self, entry: tuple[int, ToReferee]) -> None:
+        if not self._over:
+            sender, item = entry
+            self._guard(self.judge.read, sender, item, self._clock.now() - self._opened)
+            self._after()
+
+    def _guard(self, step: Callable[..., None], *args: Any) -> None:
+        """Take a step; a game whose rules raise ends its own match and no other."""
+        try:
+            step(*args)
+        except Exception as error:
+            if self.judge.outcome is not None:
+                raise
+            self.judge.read(REFEREE, Abort(f"the rules raised {type(error).__name__}: {error}"), self.judge.log.now)
+
+    def _after(self) -> None:
+        send, address, seats = self._bus.send, self._address, self._seats
+        outbox = self.judge.log.outbox
+        for seat, message in outbox:
+            send(address, seats[seat], message)
+        outbox.clear()
+        if self.judge.outcome is not None:
+            self._close()
+        elif self.judge.deadline < self._timer_at:
+            self._set_timer(self.judge.deadline)
+
+    def _set_timer(self, at: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = at
+        self._timer = self._clock.at(self._opened + at, self._due)
+
+    def _due(self) -> None:
+        self._timer, self._timer_at = None, inf
+        now, deadline = self._clock.now() - self._opened, self.judge.deadline
+        if deadline <= now:
+            self.post(Deadline(deadline))
+        elif deadline < inf:
+            self._set_timer(deadline)
+
+    def _close(self) -> None:
+        self._over = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._bus.detach(self._address)
+        self._ended(self.judge.record())
+
+
+def abandon(spec: MatchSpec, game: Game[Any], reason: str) -> MatchRecord:
+    """Return the record of a match that could not be played because it took its process down.
+
+    Raises:
+        QuorumError: The match was over as soon as it opened.
+    """
+    judge = Judge(spec, game)
+    judge.open()
+    if judge.outcome is not None:
+        raise QuorumError(f"match {spec.match_id} was over as soon as it opened")
+    judge.read(REFEREE, Abort(reason, "agent_failed"), 0.0)
+    return judge.record()

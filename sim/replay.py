@@ -1,0 +1,117 @@
+"""Judging a record again: the rules are applied to its inbox order, and must give the same events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from sim.errors import RecordMismatch
+from sim.game import Game
+from sim.judge import Judge
+from sim.messages import Abort, Act, Deadline, Forfeit, Lost, Message, ToReferee
+from sim.record import ActionBody, LoggedEvent, MatchRecord, MatchSpec, MessageBody, RejectedBody
+
+_NOTHING = Raw(msgspec.msgpack.encode({}))
+
+
+def rejudge(record: MatchRecord, game: Game[Any]) -> None:
+    """Judge a record again, byte for byte.
+
+    Args:
+        record: The record.
+        game: The game, with the parameters that the match was played with.
+
+    Raises:
+        RecordMismatch: Something differs; it names the match and the first event that does.
+    """
+    events = record.events
+    judge = Judge(record.spec, game)
+    judge.open()
+    checked = _compare(record.spec, events, judge, 0)
+    while checked < len(events):
+        if judge.outcome is not None:
+            raise RecordMismatch(record.spec.match_id, checked, "the match was over before this event")
+        sender, item, now = _next_item(record.spec, events, checked)
+        try:
+            judge.read(sender, item, now)
+        except Exception as error:  # the rules may raise on what a changed record makes them read
+            raise RecordMismatch(record.spec.match_id, checked, f"the rules raised {error!r}") from None
+        if len(judge.log.events) == checked:
+            raise RecordMismatch(record.spec.match_id, checked, "judged again, nothing happens here")
+        checked = _compare(record.spec, events, judge, checked)
+    if judge.outcome is None:
+        raise RecordMismatch(record.spec.match_id, checked, "the record ends before the match does")
+    again = judge.record()
+    for field in ("outcome", "turns", "messages", "errors"):
+        if (was := getattr(record, field)) != (now_is := getattr(again, field)):
+            raise RecordMismatch(record.spec.match_id, checked - 1, f"{field} is {was}; judged again it is {now_is}")
+
+
+def _compare(spec: MatchSpec, events: Any, judge: Judge, start: int) -> int:
+    judge.outbox.clear()
+    for seq in range(start, len(judge.log.events)):
+        again = judge.log.events[seq]
+        if seq >= len(events):
+            raise RecordMismatch(spec.match_id, seq, f"the record ends here; judged again, {_say(again)} follows")
+        if events[seq] != again:
+            raise RecordMismatch(spec.match_id, seq, f"the record has {_say(events[seq])}; judged again it is {_say(again)}")
+    return len(judge.log.events)
+
+
+def _say(event: LoggedEvent) -> str:
+    body = event.body.decode("utf-8", "replace")
+    return f"{event.kind} at {event.time:.6f} by {event.sender} {body[:300]}"
+
+
+def _next_item(spec: MatchSpec, events: Any, start: int) -> tuple[int, ToReferee, float]:
+    """Return the inbox item that the event at `start` was, or was the first to follow from."""
+    first: LoggedEvent = events[start]
+    event, messages = first, []
+    try:
+        while event.kind == "message":
+            body = msgspec.json.decode(event.body, type=MessageBody)
+            messages.append(Message(body.text, body.to))
+            start += 1
+            event = events[start]
+        return event.sender, _item(event, tuple(messages)), first.time
+    except (msgspec.MsgspecError, IndexError, ValueError) as error:
+        raise RecordMismatch(spec.match_id, start, f"not an event that can be judged: {error}") from None
+
+
+def _item(event: LoggedEvent, messages: tuple[Message, ...]) -> ToReferee:
+    match event.kind:
+        case "action":
+            body = msgspec.json.decode(event.body, type=ActionBody)
+            payload = body.payload if body.private is None else body.private
+            return Act(event.sender, body.turn, event.cause, body.action or "", _packed(payload), messages)
+        case "rejected":
+            return _rejected(event)
+        case "timeout":
+            body = msgspec.json.decode(event.body, type=ActionBody)
+            return Deadline(body.deadline or 0.0)
+        case "forfeit":
+            body = msgspec.json.decode(event.body, type=ActionBody)
+            return Forfeit(event.sender, body.turn, body.error or "")
+        case "lost":
+            return msgspec.json.decode(event.body, type=Lost)
+        case "abort":
+            return msgspec.json.decode(event.body, type=Abort)
+    raise ValueError(f"nothing leads to {event.kind} here")
+
+
+def _rejected(event: LoggedEvent) -> Act:
+    body = msgspec.json.decode(event.body, type=RejectedBody)
+    if body.packed is not None:
+        payload = Raw(body.packed)
+    elif body.size:
+        payload = Raw(b"\0" * body.size)
+    else:
+        payload = _packed(body.payload)
+    said = tuple(msgspec.convert(message, Message) for message in body.messages)
+    return Act(body.claimed, body.turn, event.cause, body.action, payload, said, body.problem)
+
+
+def _packed(payload: Any) -> Raw:
+    return _NOTHING if payload is None else Raw(msgspec.msgpack.encode(payload))
