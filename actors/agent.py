@@ -1,4 +1,4 @@
-"""The Agent base class, and what an agent is given and gives back on a turn."""
+"""The Agent base class, and what an agent gives back on a turn."""
 
 from __future__ import annotations
 
@@ -41,14 +41,19 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 Answer: TypeAlias = Action | ActionType | Decision
-"""What `act` may return."""
+"""What an agent may answer."""
 
 
 class Agent:
-    """Whoever plays at a seat.
+    """Whoever plays at a seat. Define one of three methods:
+
+    - `decide(turn)` answers at once. The fastest: no task is started for it.
+    - `act(turn)` may wait, for a model or a person; a turn that lapses meanwhile is cancelled.
+    - `play(seat)` runs free, for games in which everybody acts at once.
 
     One agent object may play many matches at once. What it remembers of a match belongs on `turn.memory`
-    (or `seat.memory`); what it keeps on `self` is shared by all its matches.
+    (or `seat.memory`); what it keeps on `self` is shared by all its matches. An exception forfeits the turn,
+    not the match.
 
     Args:
         agent_id: Its seat id, unique in a match.
@@ -57,12 +62,13 @@ class Agent:
     def __init__(self, agent_id: str) -> None:
         self.agent_id = agent_id
 
-    async def act(self, turn: Turn) -> Answer:
-        """Answer one turn.
+    def decide(self, turn: Turn) -> Answer:
+        """Answer one turn without waiting for anything."""
+        raise NotImplementedError(f"{type(self).__name__} defines none of decide(), act() and play()")
 
-        An exception forfeits the turn. An answer after the deadline is cancelled.
-        """
-        raise NotImplementedError(f"{type(self).__name__} defines neither act() nor play()")
+    async def act(self, turn: Turn) -> Answer:
+        """Answer one turn; the default decides."""
+        return self.decide(turn)
 
     async def play(self, seat: Seat) -> None:
         """Play one match, from its first message to its last; the default answers turns with `act`."""
@@ -76,3 +82,13 @@ class Agent:
                 seat.forfeit(turn.number, error)
             else:
                 seat.answer(turn.number, answer)
+
+    @property
+    def decides(self) -> bool:
+        """Whether it answers without waiting: neither `act` nor `play` is its own."""
+        return type(self).act is Agent.act and type(self).play is Agent.play
+
+    @property
+    def reactive(self) -> bool:
+        """Whether it is to be told of every event at once: `play` is its own."""
+        return type(self).play is not Agent.play

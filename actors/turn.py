@@ -41,6 +41,9 @@ class _HistoryEntry(msgspec.Struct, frozen=True):
     payload: dict[str, Any] | None
 
 
+TAKEN = ("action", "timeout", "forfeit")
+"""Kinds of events in which a seat takes an action, of its own or by default."""
+
 _entry_decoder = msgspec.json.Decoder(_HistoryEntry)
 _chat_decoder = msgspec.json.Decoder(Chat)
 _view_decoder = msgspec.msgpack.Decoder()
@@ -49,14 +52,22 @@ _view_decoder = msgspec.msgpack.Decoder()
 class ActionHistory(Sequence[dict[str, Any]]):
     """The public actions so far, decoded when they are looked at: most agents never do."""
 
-    __slots__ = ("_bodies", "_length")
+    __slots__ = ("_end", "_entries", "_events")
 
-    def __init__(self, bodies: list[bytes]) -> None:
-        self._bodies = bodies
-        self._length = len(bodies)
+    def __init__(self, events: list[Event], end: int) -> None:
+        self._events = events
+        self._end = end
+        self._entries: list[dict[str, Any]] | None = None
+
+    @property
+    def _list(self) -> list[dict[str, Any]]:
+        if self._entries is None:
+            taken = (event.body for event in self._events[: self._end] if event.kind in TAKEN)
+            self._entries = [msgspec.structs.asdict(_entry_decoder.decode(body)) for body in taken]
+        return self._entries
 
     def __len__(self) -> int:
-        return self._length
+        return len(self._list)
 
     @overload
     def __getitem__(self, index: int) -> dict[str, Any]: ...
@@ -64,24 +75,18 @@ class ActionHistory(Sequence[dict[str, Any]]):
     def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
     def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
         """Return an entry, or a list of them."""
-        positions = range(self._length)[index]
-        if isinstance(positions, range):
-            return [self._entry(i) for i in positions]
-        return self._entry(positions)
+        return self._list[index]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return (self._entry(i) for i in range(self._length))
+        return iter(self._list)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
+        return isinstance(other, Sequence) and self._list == list(other)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return repr(list(self))
-
-    def _entry(self, index: int) -> dict[str, Any]:
-        return msgspec.structs.asdict(_entry_decoder.decode(self._bodies[index]))
+        return repr(self._list)
 
 
 class Turn:
@@ -100,8 +105,8 @@ class Turn:
     """
 
     __slots__ = (
-        "_history",
-        "_news",
+        "_end",
+        "_start",
         "_state",
         "_view",
         "allowed_actions",
@@ -115,7 +120,7 @@ class Turn:
         "seat",
     )
 
-    def __init__(self, seat: Seat, ask: YourTurn | PhaseOpen, news: list[Event], history: list[bytes]) -> None:
+    def __init__(self, seat: Seat, ask: YourTurn | PhaseOpen, start: int, end: int) -> None:
         self.seat = seat
         self.number: int = ask.turn
         self.phase: str = ask.phase
@@ -127,8 +132,8 @@ class Turn:
         self.concurrent: bool = type(ask) is PhaseOpen
         self._view = ask.view
         self._state: dict[str, Any] | None = None
-        self._news = news
-        self._history = ActionHistory(history)
+        self._start = start
+        self._end = end
 
     @property
     def state(self) -> dict[str, Any]:
@@ -136,13 +141,14 @@ class Turn:
         state = self._state
         if state is None:
             state = self._state = _view_decoder.decode(self._view)
-            state["action_history"] = self._history
+            state["action_history"] = ActionHistory(self.seat.events, self._end)
         return state
 
     @property
     def messages(self) -> list[Chat]:
         """What was said since this seat was last asked, in order."""
-        return [_chat_decoder.decode(event.body) for event in self._news]
+        news = self.seat.events[self._start : self._end]
+        return [_chat_decoder.decode(event.body) for event in news if event.kind == "message"]
 
     @property
     def agent_id(self) -> str:

@@ -48,13 +48,14 @@ _pack = msgspec.msgpack.Encoder()
 class _Turn:
     """An open turn."""
 
-    __slots__ = ("deadline", "id", "invalid", "round", "seat")
+    __slots__ = ("deadline", "id", "invalid", "legal", "round", "seat")
 
-    def __init__(self, id_: int, seat: int, round_number: int, deadline: float) -> None:
+    def __init__(self, id_: int, seat: int, round_number: int, deadline: float, legal: tuple[str, ...]) -> None:
         self.id = id_
         self.seat = seat
         self.round = round_number
         self.deadline = deadline
+        self.legal = legal
         self.invalid = 0
 
 
@@ -74,7 +75,8 @@ class Judge:
 
     Attributes:
         state: The game's state; the judge owns it.
-        log: The events so far, and what is to be sent.
+        log: The events so far.
+        outbox: What is to be sent, as (seat, message); None stands for the news alone. Whoever sends it empties it.
         deadline: When the next open turn lapses, in seconds of the match; infinite when none is open.
         outcome: How the match ended, or None.
     """
@@ -84,6 +86,7 @@ class Judge:
         self.game = game
         self.state = game.start(spec.agent_ids, generator(spec.seed, "game"))
         self.log = EventLog(spec.agent_ids)
+        self.outbox: list[tuple[int, ToSeat | None]] = []
         self.deadline = inf
         self.outcome: Outcome | None = None
         self._seats = range(len(spec.agent_ids))
@@ -98,11 +101,6 @@ class Judge:
         self._auto: list[_Turn] = []
         self._turns = 0
         self._errors: list[str] = []
-
-    @property
-    def outbox(self) -> list[tuple[int, ToSeat]]:
-        """What is to be sent, as (seat, message); whoever sends it empties it."""
-        return self.log.outbox
 
     # ── the life of a match ─────────────────────────────────────────────────────────────────────────────
 
@@ -192,12 +190,10 @@ class Judge:
         size = submission_size(act)
         if size > game.max_bytes:
             raise _Refused("too_large", f"{size:,} bytes; at most {game.max_bytes:,} are allowed")
-        if not is_unicode(act):
-            raise _Refused("invalid_payload", "text that is not Unicode")
-        if act.problem:
-            raise _Refused("invalid_payload", act.problem)
         kind = game.action_types.get(act.action)
         if kind is None:
+            if act.problem:
+                raise _Refused("invalid_payload", act.problem)
             known = ", ".join(game.action_types)
             raise _Refused("invalid_action_type", f"{act.action[:40]!r} is not an action of this game: {known}")
         turn = self._open.get(sender)
@@ -221,7 +217,8 @@ class Judge:
             in_phase = act.turn == 0 or act.turn >= self._first_turn
             if not (self._concurrent and in_phase and self._keeper.may_act(sender)):
                 raise _Refused("not_your_turn", f"it is not the turn of {agent_id}")
-        legal = self.game.legal(self.state, sender)
+        # One at a time, nothing has changed since the turn was opened.
+        legal = self.game.legal(self.state, sender) if self._concurrent or turn is None else turn.legal
         if act.action not in legal:
             raise _Refused(
                 "game_rule_violation",
@@ -230,6 +227,8 @@ class Judge:
             )
 
     def _check_messages(self, act: Act) -> None:
+        if not is_unicode(act):
+            raise _Refused("invalid_payload", "text that is not Unicode")
         count, most = len(act.messages), self.game.max_messages_per_turn
         if count > most:
             raise _Refused("game_rule_violation", f"{count} messages in one submission; at most {most} are allowed")
@@ -312,7 +311,7 @@ class Judge:
         """Return whether the seat has an open turn."""
         return seat in self._open
 
-    def open_turn(self, seat: int, round_number: int) -> None:
+    def open_turn(self, seat: int, round_number: int, legal: tuple[str, ...]) -> None:
         """Ask a seat; its deadline runs from now, or is that of the concurrent phase."""
         self._turns += 1
         if self._concurrent:
@@ -321,7 +320,7 @@ class Judge:
         else:
             deadline = self.log.now + self.game.turn_timeout
             self._pings = [0] * len(self._pings)
-        turn = self._open[seat] = _Turn(self._turns, seat, round_number, deadline)
+        turn = self._open[seat] = _Turn(self._turns, seat, round_number, deadline, legal)
         self.deadline = deadline
         if seat in self._lost:
             self._auto.append(turn)
@@ -329,15 +328,16 @@ class Judge:
             self._ask(turn)
 
     def _ask(self, turn: _Turn, rejection: Rejection | None = None) -> None:
-        game, state, seat = self.game, self.state, turn.seat
+        seat = turn.seat
+        legal = self.game.legal(self.state, seat) if rejection is not None else turn.legal
         ask = self._ask_type(
             turn.id,
             self._phase.name,
             turn.round,
             turn.deadline,
             turn.deadline - self.log.now,
-            (*game.legal(state, seat), MessageOnly.name),
-            _pack.encode(game.view(state, seat)),
+            (*legal, MessageOnly.name),
+            _pack.encode(self.game.view(self.state, seat)),
             rejection,
         )
         self.outbox.append((seat, ask))
@@ -364,6 +364,7 @@ class Judge:
         body = self._body(turn.seat, turn.id, turn.round, action)
         body = msgspec.structs.replace(body, deadline=deadline, error=error)
         self.log.action(kind, turn.seat, 0, body, None)
+        self.outbox.append((turn.seat, None))  # its agent may still be thinking
         if go_on:
             self._after(turn.seat, action is None or type(action) is Pass)
 

@@ -1,4 +1,4 @@
-"""The event log of a live match: writes events down, and says who is sent which part of them."""
+"""The event log of a live match: writes events down, and says who may see which part of them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from sim.game import ActionType, Outcome
-from sim.messages import REFEREE, Abort, Act, Event, EventKind, Lost, Message, Rejection, ToSeat
-from sim.record import ActionBody, LoggedEvent, MessageBody, RejectedBody
+from sim.messages import REFEREE, Abort, Act, Event, EventKind, Lost, Message, Rejection
+from sim.record import ActionBody, MessageBody, RejectedBody
 
 MAX_REJECTIONS = 100
 """Rejected submissions of one seat in one match, out of its turn, that are written down."""
@@ -17,63 +17,62 @@ _json = msgspec.json.Encoder()
 
 
 class EventLog:
-    """Events in order, and the messages that tell the seats of them.
+    """Events in order, and which part of them each seat may see.
 
     Attributes:
         agent_ids: Seat ids, in seat order.
         now: Time of the item that is being read, in seconds of the match.
         events: The events so far.
-        outbox: What is to be sent, as (seat, message); whoever sends it empties it.
         messages: How many chat messages there were.
         uncounted: How many rejected submissions were not written down.
     """
 
-    __slots__ = ("_everyone", "_rejections", "agent_ids", "events", "messages", "now", "outbox", "uncounted")
+    __slots__ = ("_rejections", "_shown", "agent_ids", "events", "messages", "now", "uncounted")
 
     def __init__(self, agent_ids: tuple[str, ...]) -> None:
         self.agent_ids = agent_ids
         self.now = 0.0
-        self.events: list[LoggedEvent] = []
-        self.outbox: list[tuple[int, ToSeat]] = []
+        self.events: list[Event] = []
         self.messages = self.uncounted = 0
-        self._everyone = tuple(range(len(agent_ids)))
+        self._shown: dict[int, Event] = {}
         self._rejections: dict[int, int] = {}
+
+    def since(self, start: int, seat: int) -> list[Event]:
+        """Return what a seat may see of the events from number `start` on, as it may see it."""
+        visible = []
+        shown = self._shown
+        for event in self.events[start:]:
+            if event.recipients is None:
+                visible.append(shown.get(event.seq, event) if shown else event)
+            elif event.kind == "message" and seat in event.recipients:
+                visible.append(event)
+        return visible
 
     def _write(
         self, kind: EventKind, sender: int, cause: int, recipients: tuple[int, ...] | None, body: bytes
-    ) -> int:
-        seq = len(self.events)
-        self.events.append(LoggedEvent(seq, self.now, kind, sender, cause, recipients, body))
-        return seq
-
-    def _send(self, seats: tuple[int, ...], event: Event) -> None:
-        outbox = self.outbox
-        for seat in seats:
-            outbox.append((seat, event))
+    ) -> Event:
+        event = Event(len(self.events), self.now, kind, sender, cause, recipients, body)
+        self.events.append(event)
+        return event
 
     def opened(self, game_id: str, roles: tuple[str, ...], private: list[dict[str, Any]]) -> None:
         """The match opens; the seats are told by `MatchOpen`."""
-        self._write("open", REFEREE, 0, None, _json.encode({"game": game_id, "roles": roles}))
+        self._write("open", REFEREE, 0, (), _json.encode({"game": game_id, "roles": roles}))
         for seat, facts in enumerate(private):
             self._write("open", REFEREE, 0, (seat,), _json.encode(facts))
 
     def phase(self, name: str) -> None:
         """A phase begins."""
-        body = _json.encode({"phase": name})
-        self._send(self._everyone, Event(self._write("phase", REFEREE, 0, None, body), "phase", REFEREE, 0, False, body))
+        self._write("phase", REFEREE, 0, None, _json.encode({"phase": name}))
 
     def message(self, sender: int, cause: int, message: Message) -> None:
         """A chat message; a private one goes to its sender and its recipients."""
         self.messages += 1
+        recipients = None
+        if message.to is not None:
+            recipients = tuple(s for s, a in enumerate(self.agent_ids) if s == sender or a in message.to)
         body = _json.encode(MessageBody(self.agent_ids[sender], message.text, message.to))
-        if message.to is None:
-            recipients, seats = None, self._everyone
-        else:
-            recipients = seats = tuple(
-                seat for seat in self._everyone if seat == sender or self.agent_ids[seat] in message.to
-            )
-        seq = self._write("message", sender, cause, recipients, body)
-        self._send(seats, Event(seq, "message", sender, cause, recipients is not None, body))
+        self._write("message", sender, cause, recipients, body)
 
     def action(
         self, kind: EventKind, sender: int, cause: int, body: ActionBody, public_part: ActionType | None
@@ -81,13 +80,10 @@ class EventLog:
         """An action that was taken, or a default that was given; what is private stays in the record."""
         if public_part is not None:
             body = msgspec.structs.replace(body, payload=public_part, private=body.payload)
-        written = _json.encode(body)
-        seq = self._write(kind, sender, cause, None, written)
-        if body.private is None and body.error is None:
-            shown = written
-        else:
+        event = self._write(kind, sender, cause, None, _json.encode(body))
+        if body.private is not None or body.error is not None:
             shown = _json.encode(msgspec.structs.replace(body, private=None, error=None))
-        self._send(self._everyone, Event(seq, kind, sender, cause, False, shown))
+            self._shown[event.seq] = msgspec.structs.replace(event, body=shown)
 
     def rejected(self, sender: int, act: Act, rejection: Rejection, *, attempt: bool) -> None:
         """A submission that changed nothing.
@@ -142,17 +138,17 @@ def _rejected_body(agent_id: str | None, act: Act, rejection: Rejection) -> Reje
 
 def submission_size(act: Act) -> int:
     """Return the size of a submission: bytes of its payload and characters of its messages."""
-    return len(memoryview(act.payload)) + len(act.action) + sum(len(message.text) for message in act.messages)
+    size = len(memoryview(act.payload)) + len(act.action)
+    for message in act.messages:
+        size += len(message.text)
+    return size
 
 
 def is_unicode(act: Act) -> bool:
     """Return whether all text of a submission can be encoded; Python text may hold lone surrogates."""
     try:
-        act.action.encode()
-        for message in act.messages:
-            message.text.encode()
-            for agent_id in message.to or ():
-                agent_id.encode()
+        for text in (act.action, *(message.text for message in act.messages)):
+            text.encode()
     except UnicodeEncodeError:
         return False
     return True

@@ -1,7 +1,7 @@
 """The wire vocabulary: frozen, tagged Structs, and the codec that turns them into bytes and back.
 
-A referee sends `MatchOpen`, `YourTurn` or `PhaseOpen`, `Event`, `Verdict` and `MatchEnd`; a seat sends
-`Act`. What else a referee reads from its inbox (`Deadline`, `Forfeit`, `Lost`, `Abort`) comes from the
+A referee sends `MatchOpen`, `YourTurn` or `PhaseOpen`, `Verdict` and `MatchEnd`, each in an `Update` that first
+says what happened since the last one; a seat sends `Act`. What else a referee reads from its inbox (`Deadline`, `Forfeit`, `Lost`, `Abort`) comes from the
 clock and from the process that a seat lives in.
 """
 
@@ -120,23 +120,32 @@ class PhaseOpen(_Ask, tag="phase_open"):
 
 
 class Event(Struct, tag="event"):
-    """Something that happened, as this seat may see it.
+    """Something that happened: an entry of the record, and what the seats that may see it are sent.
 
     Attributes:
-        seq: Sequence number in the record.
+        seq: Sequence number within the match, from 0.
+        time: Seconds since the match opened.
         kind: What it was.
         sender: Seat number of who did it; `REFEREE` for the referee.
         cause: The sender's own number of the submission that caused it; 0 if none did.
-        private: Whether only named seats were sent it.
+        recipients: Seats that may see it; None is all, empty is nobody (the record alone).
         body: JSON.
     """
 
     seq: int
+    time: float
     kind: EventKind
     sender: int
     cause: int
-    private: bool
+    recipients: tuple[int, ...] | None
     body: bytes
+
+    @property
+    def visibility(self) -> str:
+        """`public`, `private` (some seats) or `referee` (the record alone)."""
+        if self.recipients is None:
+            return "public"
+        return "private" if self.recipients else "referee"
 
 
 class Verdict(Struct, tag="verdict"):
@@ -166,7 +175,19 @@ class MatchEnd(Struct, tag="match_end"):
     outcome: bytes
 
 
-ToSeat: TypeAlias = MatchOpen | YourTurn | PhaseOpen | Event | Verdict | MatchEnd
+ToSeat: TypeAlias = MatchOpen | YourTurn | PhaseOpen | Verdict | MatchEnd
+
+
+class Update(Struct, tag="update"):
+    """All that a referee has for a seat: what happened since the last update, and then one message.
+
+    Attributes:
+        events: What the seat may see of what happened, in order.
+        message: What it is told or asked; None when the events are all.
+    """
+
+    events: list[Event]
+    message: ToSeat | None
 
 
 # ── seat, clock and process to referee ──────────────────────────────────────────────────────────────────
@@ -183,6 +204,7 @@ class Act(Struct, tag="act"):
         payload: The action's fields, as a MessagePack map.
         messages: What is said along with it.
         problem: What was wrong with the answer before it could be encoded; empty if nothing was.
+        receipt: Whether the sender waits for the verdict.
     """
 
     seat: int
@@ -192,6 +214,7 @@ class Act(Struct, tag="act"):
     payload: Raw
     messages: tuple[Message, ...] = ()
     problem: str = ""
+    receipt: bool = False
 
 
 class Forfeit(Struct, tag="forfeit"):
@@ -230,17 +253,21 @@ class Abort(Struct, tag="abort"):
 
 ToReferee: TypeAlias = Act | Forfeit | Lost | Deadline | Abort
 FromSeat: TypeAlias = Act | Forfeit | Lost
-AnyMessage: TypeAlias = ToSeat | ToReferee
+AnyMessage: TypeAlias = Update | ToReferee
 
 
 # ── frames ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
+FrameItem: TypeAlias = tuple[int, int, AnyMessage]
+"""A message on its way to another process: (match, seat, message). The seat is the one that is not the referee."""
+
+
 class Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """What travels between two processes: many messages, each with the match and the seat it belongs to."""
+    """What travels between two processes: many messages."""
 
     version: int
-    items: list[tuple[int, int, AnyMessage]]
+    items: list[FrameItem]
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -265,12 +292,12 @@ def decode(data: bytes, *, max_bytes: int = MAX_BYTES) -> AnyMessage:
     return _decoded(_message_decoder, data)
 
 
-def encode_frame(items: list[tuple[int, int, AnyMessage]]) -> bytes:
-    """Encode many messages, each as (match, seat, message), into one frame."""
+def encode_frame(items: list[FrameItem]) -> bytes:
+    """Encode many messages into one frame."""
     return _encoder.encode(Frame(SCHEMA_VERSION, items))
 
 
-def decode_frame(data: bytes) -> list[tuple[int, int, AnyMessage]]:
+def decode_frame(data: bytes) -> list[FrameItem]:
     """Decode a frame.
 
     Raises:

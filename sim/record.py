@@ -7,12 +7,12 @@ rules can be applied again to a record alone, and must give the same events and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from sim.game import Outcome
-from sim.messages import EventKind, Struct
+from sim.messages import Event, Struct
 
 
 class MatchSpec(Struct):
@@ -36,35 +36,6 @@ class MatchSpec(Struct):
         return f"m{self.index:06d}"
 
 
-class LoggedEvent(NamedTuple):
-    """An event of the record.
-
-    Attributes:
-        seq: Sequence number within the match, from 0.
-        time: Seconds since the match opened.
-        kind: What it was.
-        sender: Seat number; -1 is the referee.
-        cause: The sender's own number of the submission that caused it; 0 if none did.
-        recipients: Seats that were sent it; None is all, empty is nobody (the record alone).
-        body: JSON.
-    """
-
-    seq: int
-    time: float
-    kind: EventKind
-    sender: int
-    cause: int
-    recipients: tuple[int, ...] | None
-    body: bytes
-
-    @property
-    def visibility(self) -> str:
-        """`public`, `private` (some seats) or `referee` (the record alone)."""
-        if self.recipients is None:
-            return "public"
-        return "private" if self.recipients else "referee"
-
-
 class MatchRecord(msgspec.Struct, frozen=True):
     """All that is kept of a match.
 
@@ -80,7 +51,7 @@ class MatchRecord(msgspec.Struct, frozen=True):
     """
 
     spec: MatchSpec
-    events: Sequence[LoggedEvent]
+    events: Sequence[Event]
     outcome: Outcome
     turns: int
     messages: int

@@ -10,8 +10,8 @@ from msgspec import Raw
 from sim.errors import RecordMismatch
 from sim.game import Game
 from sim.judge import Judge
-from sim.messages import Abort, Act, Deadline, Forfeit, Lost, Message, ToReferee
-from sim.record import ActionBody, LoggedEvent, MatchRecord, MatchSpec, MessageBody, RejectedBody
+from sim.messages import Abort, Act, Deadline, Event, Forfeit, Lost, Message, ToReferee
+from sim.record import ActionBody, MatchRecord, MatchSpec, MessageBody, RejectedBody
 
 _NOTHING = Raw(msgspec.msgpack.encode({}))
 
@@ -60,14 +60,14 @@ def _compare(spec: MatchSpec, events: Any, judge: Judge, start: int) -> int:
     return len(judge.log.events)
 
 
-def _say(event: LoggedEvent) -> str:
+def _say(event: Event) -> str:
     body = event.body.decode("utf-8", "replace")
     return f"{event.kind} at {event.time:.6f} by {event.sender} {body[:300]}"
 
 
 def _next_item(spec: MatchSpec, events: Any, start: int) -> tuple[int, ToReferee, float]:
     """Return the inbox item that the event at `start` was, or was the first to follow from."""
-    first: LoggedEvent = events[start]
+    first: Event = events[start]
     event, messages = first, []
     try:
         while event.kind == "message":
@@ -80,7 +80,7 @@ def _next_item(spec: MatchSpec, events: Any, start: int) -> tuple[int, ToReferee
         raise RecordMismatch(spec.match_id, start, f"not an event that can be judged: {error}") from None
 
 
-def _item(event: LoggedEvent, messages: tuple[Message, ...]) -> ToReferee:
+def _item(event: Event, messages: tuple[Message, ...]) -> ToReferee:
     match event.kind:
         case "action":
             body = msgspec.json.decode(event.body, type=ActionBody)
@@ -101,7 +101,7 @@ def _item(event: LoggedEvent, messages: tuple[Message, ...]) -> ToReferee:
     raise ValueError(f"nothing leads to {event.kind} here")
 
 
-def _rejected(event: LoggedEvent) -> Act:
+def _rejected(event: Event) -> Act:
     body = msgspec.json.decode(event.body, type=RejectedBody)
     if body.packed is not None:
         payload = Raw(body.packed)

@@ -13,8 +13,8 @@ class Table(Protocol):
     game: Game[Any]
     state: Any
 
-    def open_turn(self, seat: int, round_number: int) -> None:
-        """Ask a seat."""
+    def open_turn(self, seat: int, round_number: int, legal: tuple[str, ...]) -> None:
+        """Ask a seat for one of its legal actions."""
 
     def has_turn(self, seat: int) -> bool:
         """Return whether the seat has an open turn."""
@@ -69,8 +69,9 @@ class RoundRobin:
                 self._round += 1
                 self._all_passed = True
             seat = order[self._position]
-            if table.game.legal(table.state, seat):
-                table.open_turn(seat, self._round)
+            legal = table.game.legal(table.state, seat)
+            if legal:
+                table.open_turn(seat, self._round, legal)
                 return False
         return True
 
@@ -107,7 +108,7 @@ class Concurrent:
         for seat in self._phase.order:
             if table.has_turn(seat):
                 waiting = True
-            elif seat != actor and self._left[seat] > 0 and table.game.legal(table.state, seat):
-                table.open_turn(seat, self._phase.rounds - self._left[seat] + 1)
+            elif seat != actor and self._left[seat] > 0 and (legal := table.game.legal(table.state, seat)):
+                table.open_turn(seat, self._phase.rounds - self._left[seat] + 1, legal)
                 waiting = True
         return not waiting

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from actors.agent import Agent
 from actors.seat import Seat, describe
 from sim.bus import Address, Bus
+from sim.clock import Clock
 from sim.errors import InboxFull
-from sim.messages import AnyMessage, MatchEnd, MatchOpen
+from sim.messages import AnyMessage, MatchOpen, PhaseOpen, Update, YourTurn
 
 GRACE = 1.0
 """Seconds that an agent has to return once its match is over, before its task is cancelled."""
@@ -21,9 +22,11 @@ class AgentHost:
     Args:
         agents: By seat number.
         bus: Where their referees are reached.
+        clock: The time.
     """
 
-    def __init__(self, agents: Mapping[int, Agent], bus: Bus) -> None:
+    def __init__(self, agents: Mapping[int, Agent], bus: Bus, clock: Clock) -> None:
+        self._clock = clock
         self._agents = agents
         self._bus = bus
         self._seats: dict[Address, Seat] = {}
@@ -35,34 +38,49 @@ class AgentHost:
         return len(self._seats)
 
     def receive(self, sender: Address, to: Address, message: AnyMessage) -> None:
-        """Take in a message of a referee for one of this host's seats."""
-        if type(message) is MatchOpen:
-            self._open(to)
+        """Take in what a referee has for one of this host's seats."""
+        assert isinstance(message, Update)
         seat = self._seats.get(to)
         if seat is None:
-            return
+            if type(message.message) is not MatchOpen:
+                return
+            seat = self._open(to)
         try:
-            seat.receive(sender, message)
+            ask = seat.receive(message)
+            if ask is not None:
+                agent = self._agents[to.seat]
+                if agent.decides:
+                    self._clock.soon(self._decide, agent, seat, ask)
+                else:
+                    seat.put(ask)
         except InboxFull as error:
             seat.leave(describe(error))
             self._close(to)
-            return
-        if type(message) is MatchEnd:
+        if seat.over:
             self._close(to)
 
-    def _open(self, address: Address) -> None:
-        if address in self._seats:
-            return
+    def _open(self, address: Address) -> Seat:
         seat = self._seats[address] = Seat(address, self._bus)
-        seat.task = asyncio.get_running_loop().create_task(self._play(self._agents[address.seat], seat))
-        self._tasks.add(seat.task)
-        seat.task.add_done_callback(self._tasks.discard)
+        agent = self._agents[address.seat]
+        if not agent.decides:
+            seat.task = asyncio.get_running_loop().create_task(self._play(agent, seat))
+            self._tasks.add(seat.task)
+            seat.task.add_done_callback(self._tasks.discard)
+        return seat
 
     def _close(self, address: Address) -> None:
         seat = self._seats.pop(address)
-        task = seat.task
-        if task is not None and not seat.idle:
-            asyncio.get_running_loop().call_later(GRACE, task.cancel)
+        if not seat.idle:
+            assert seat.task is not None
+            self._clock.at(self._clock.now() + GRACE, seat.task.cancel)
+
+    def _decide(self, agent: Agent, seat: Seat, ask: YourTurn | PhaseOpen) -> None:
+        try:
+            answer = agent.decide(seat.turn(ask))
+        except Exception as error:
+            seat.forfeit(ask.turn, error)
+        else:
+            seat.answer(ask.turn, answer)
 
     async def _play(self, agent: Agent, seat: Seat) -> None:
         """Play one match; an agent that raises forfeits its turn and goes on, unless it raises at once again."""

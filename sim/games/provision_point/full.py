@@ -38,6 +38,117 @@ class FullState(Struct):
     funded: bool | None = None
     closed: bool = False
 
+    def private_facts(self, seat: int) -> dict[str, Any]:
+        """Return the seat's own valuation."""
+        return {} if seat == COORDINATOR else {"my_valuation": self.valuations[seat]}
+
+    def legal(self, game: ProvisionPointGame, seat: int) -> tuple[str, ...]:
+        """Return the actions that the seat may take in this phase."""
+        phase = self.phase.name
+        if phase == "announce":
+            return ("announce_project",) if seat == COORDINATOR else ()
+        if seat == COORDINATOR:
+            return ("pass",)
+        if phase == "signal":
+            return ("signal_intent", "pass")
+        if self.agent_ids[seat] not in self.commitments:
+            return ("submit_commitment", "pass")
+        if game.allow_commitment_updates:
+            return ("update_commitment", "withdraw_commitment", "pass")
+        return ("pass",)
+
+    def apply(self, game: ProvisionPointGame, seat: int, action: Any) -> None:
+        """Apply an action that `legal` allows."""
+        agent_id = self.agent_ids[seat]
+        match action:
+            case Pass():
+                pass
+            case SubmitCommitment(amount=amount, my_valuation=valuation):
+                self._check_amount(game, amount)
+                self._declare(game, seat, valuation)
+                self.commitments[agent_id] = amount
+            case UpdateCommitment(new_amount=amount):
+                self._check_amount(game, amount)
+                self.commitments[agent_id] = amount
+            case WithdrawCommitment():
+                del self.commitments[agent_id]
+            case SignalIntent(approximate_amount=amount, my_valuation=valuation):
+                self._declare(game, seat, valuation)
+                self.signals[agent_id] = amount
+            case AnnounceProject():
+                if action.threshold is not None:
+                    self.threshold = action.threshold
+                self.project = {
+                    "description": action.description,
+                    "threshold": self.threshold,
+                    "return_description": action.return_description,
+                }
+                self.phase = self.signal
+
+    def close_phase(self) -> None:
+        """Go from announce to the end (nothing was announced), from signal to commit, and from commit to the end."""
+        if self.phase is self.signal:
+            self.phase = self.commit
+            return
+        self.closed = True
+        self.funded = self.project is not None and self.total() >= self.threshold
+
+    def total(self) -> float:
+        """Return the sum of the standing commitments."""
+        return sum(self.commitments.values())
+
+    def view(self, game: ProvisionPointGame, seat: int) -> dict[str, Any]:
+        """Build what the seat may see; of the valuations only its own."""
+        agent_ids = self.agent_ids
+        built = {
+            "num_agents": len(agent_ids),
+            "agent_ids": agent_ids,
+            "coordinator": agent_ids[COORDINATOR],
+            "contributors": agent_ids[1:],
+            "my_role": "coordinator" if seat == COORDINATOR else "contributor",
+            "project_spec": self.project,
+            "signals": self.signals,
+            "commitments": self.commitments,
+            "total_committed": self.total(),
+            "threshold": self.threshold,
+            "endowment": game.endowment,
+            "valuation_mode": game.valuation_mode,
+            "funded": self.funded,
+        }
+        if seat != COORDINATOR:
+            built["my_valuation"] = self.valuations[seat]
+        return built
+
+    def outcome(self) -> Outcome | None:
+        """Return the outcome once the match is over. Source of the payoffs: valuation - commitment if funded."""
+        if not self.closed:
+            return None
+        utilities = [0.0] * len(self.agent_ids)
+        if self.funded:
+            for seat, agent_id in enumerate(self.agent_ids):
+                if agent_id in self.commitments:
+                    utilities[seat] = (self.valuations[seat] or 0.0) - self.commitments[agent_id]
+        return self._outcome("resolved", "threshold_met" if self.funded else "rounds_exhausted", tuple(utilities))
+
+    def stopped(self, status: Status, trigger: str) -> Outcome:
+        """Return the outcome of a match that was cut off: all commitments are refunded."""
+        return self._outcome(status, trigger, (0.0,) * len(self.agent_ids))
+
+    def _outcome(self, status: Status, trigger: str, utilities: tuple[float, ...]) -> Outcome:
+        details = {"total_committed": self.total(), "threshold": self.threshold, "funded": bool(self.funded)}
+        return Outcome(status, trigger, utilities, details)
+
+    def _check_amount(self, game: ProvisionPointGame, amount: float) -> None:
+        if not 0 < amount <= game.endowment:
+            raise IllegalAction(f"an amount above 0 and at most the endowment of {game.endowment:g} is needed, not {amount:g}")
+
+    def _declare(self, game: ProvisionPointGame, seat: int, valuation: float | None) -> None:
+        if valuation is None:
+            return
+        if game.valuation_mode != "auto":
+            raise IllegalAction(f"my_valuation may be set only in valuation_mode auto, not {game.valuation_mode}")
+        self.valuations[seat] = valuation
+
 
 def start(game: ProvisionPointGame, agent_ids: tuple[str, ...], rng: Random) -> FullState:
     """Return the state at the beginning, with valuations as the mode says."""
@@ -52,120 +163,3 @@ def start(game: ProvisionPointGame, agent_ids: tuple[str, ...], rng: Random) -> 
         threshold=game.threshold,
         valuations=[None, *game.draw_valuations(agent_ids[1:], rng)],
     )
-
-
-def legal(game: ProvisionPointGame, state: FullState, seat: int) -> tuple[str, ...]:
-    """Return the actions that the seat may take in this phase."""
-    phase = state.phase.name
-    if phase == "announce":
-        return ("announce_project",) if seat == COORDINATOR else ()
-    if seat == COORDINATOR:
-        return ("pass",)
-    if phase == "signal":
-        return ("signal_intent", "pass")
-    if state.agent_ids[seat] not in state.commitments:
-        return ("submit_commitment", "pass")
-    if game.allow_commitment_updates:
-        return ("update_commitment", "withdraw_commitment", "pass")
-    return ("pass",)
-
-
-def apply(game: ProvisionPointGame, state: FullState, seat: int, action: Any) -> None:
-    """Apply an action that `legal` allows."""
-    agent_id = state.agent_ids[seat]
-    match action:
-        case Pass():
-            pass
-        case SubmitCommitment(amount=amount, my_valuation=valuation):
-            _check_amount(game, amount)
-            _declare(game, state, seat, valuation)
-            state.commitments[agent_id] = amount
-        case UpdateCommitment(new_amount=amount):
-            _check_amount(game, amount)
-            state.commitments[agent_id] = amount
-        case WithdrawCommitment():
-            del state.commitments[agent_id]
-        case SignalIntent(approximate_amount=amount, my_valuation=valuation):
-            _declare(game, state, seat, valuation)
-            state.signals[agent_id] = amount
-        case AnnounceProject():
-            if action.threshold is not None:
-                state.threshold = action.threshold
-            state.project = {
-                "description": action.description,
-                "threshold": state.threshold,
-                "return_description": action.return_description,
-            }
-            state.phase = state.signal
-
-
-def _check_amount(game: ProvisionPointGame, amount: float) -> None:
-    if not 0 < amount <= game.endowment:
-        raise IllegalAction(f"an amount above 0 and at most the endowment of {game.endowment:g} is needed, not {amount:g}")
-
-
-def _declare(game: ProvisionPointGame, state: FullState, seat: int, valuation: float | None) -> None:
-    if valuation is None:
-        return
-    if game.valuation_mode != "auto":
-        raise IllegalAction(f"my_valuation may be set only in valuation_mode auto, not {game.valuation_mode}")
-    state.valuations[seat] = valuation
-
-
-def close_phase(state: FullState) -> None:
-    """Go from announce to the end (nothing was announced), from signal to commit, and from commit to the end."""
-    if state.phase is state.signal:
-        state.phase = state.commit
-        return
-    state.closed = True
-    state.funded = state.project is not None and total(state) >= state.threshold
-
-
-def total(state: FullState) -> float:
-    """Return the sum of the standing commitments."""
-    return sum(state.commitments.values())
-
-
-def view(game: ProvisionPointGame, state: FullState, seat: int) -> dict[str, Any]:
-    """Build what the seat may see; of the valuations only its own."""
-    agent_ids = state.agent_ids
-    built = {
-        "num_agents": len(agent_ids),
-        "agent_ids": agent_ids,
-        "coordinator": agent_ids[COORDINATOR],
-        "contributors": agent_ids[1:],
-        "my_role": "coordinator" if seat == COORDINATOR else "contributor",
-        "project_spec": state.project,
-        "signals": state.signals,
-        "commitments": state.commitments,
-        "total_committed": total(state),
-        "threshold": state.threshold,
-        "endowment": game.endowment,
-        "valuation_mode": game.valuation_mode,
-        "funded": state.funded,
-    }
-    if seat != COORDINATOR:
-        built["my_valuation"] = state.valuations[seat]
-    return built
-
-
-def outcome(state: FullState) -> Outcome | None:
-    """Return the outcome once the match is over. Source of the payoffs: valuation - commitment if funded."""
-    if not state.closed:
-        return None
-    utilities = [0.0] * len(state.agent_ids)
-    if state.funded:
-        for seat, agent_id in enumerate(state.agent_ids):
-            if agent_id in state.commitments:
-                utilities[seat] = (state.valuations[seat] or 0.0) - state.commitments[agent_id]
-    return _outcome(state, "resolved", "threshold_met" if state.funded else "rounds_exhausted", tuple(utilities))
-
-
-def stopped(state: FullState, status: Status, trigger: str) -> Outcome:
-    """Return the outcome of a match that was cut off: all commitments are refunded."""
-    return _outcome(state, status, trigger, (0.0,) * len(state.agent_ids))
-
-
-def _outcome(state: FullState, status: Status, trigger: str, utilities: tuple[float, ...]) -> Outcome:
-    details = {"total_committed": total(state), "threshold": state.threshold, "funded": bool(state.funded)}
-    return Outcome(status, trigger, utilities, details)

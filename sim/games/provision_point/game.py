@@ -154,9 +154,7 @@ class ProvisionPointGame(Game[State], frozen=True, kw_only=True):
 
     def private_facts(self, state: State, seat: int) -> dict[str, Any]:
         """Return the seat's own valuation or reservation value."""
-        if isinstance(state, full.FullState):
-            return {} if seat == full.COORDINATOR else {"my_valuation": state.valuations[seat]}
-        return {"my_reservation_value": state.reservation_values[seat]}
+        return state.private_facts(seat)
 
     def phase(self, state: State) -> Phase:
         """Return the phase that the match is in."""
@@ -164,14 +162,11 @@ class ProvisionPointGame(Game[State], frozen=True, kw_only=True):
 
     def legal(self, state: State, seat: int) -> tuple[str, ...]:
         """Return the actions that the seat may take now."""
-        return full.legal(self, state, seat) if isinstance(state, full.FullState) else simple.legal(state, seat)
+        return state.legal(self, seat)
 
     def apply(self, state: State, seat: int, action: Any) -> None:
         """Apply an action, whole or not at all."""
-        if isinstance(state, full.FullState):
-            full.apply(self, state, seat, action)
-        else:
-            simple.apply(state, seat, action)
+        state.apply(self, seat, action)
 
     def public_part(self, action: Any) -> ActionType | None:
         """Leave out the valuation that an action declares."""
@@ -182,25 +177,20 @@ class ProvisionPointGame(Game[State], frozen=True, kw_only=True):
 
     def default_action(self, state: State, seat: int) -> ActionType | None:
         """Return pass, except in the announce phase, where a silent coordinator does nothing."""
-        return Pass() if "pass" in self.legal(state, seat) else None
+        return Pass() if "pass" in state.legal(self, seat) else None
 
     def close_phase(self, state: State) -> None:
         """End the phase."""
-        if isinstance(state, full.FullState):
-            full.close_phase(state)
-        else:
-            simple.close_phase(state)
+        state.close_phase()
 
     def view(self, state: State, seat: int) -> dict[str, Any]:
         """Build what the seat may see."""
-        return full.view(self, state, seat) if isinstance(state, full.FullState) else simple.view(state, seat)
+        return state.view(self, seat)
 
     def outcome(self, state: State) -> Outcome | None:
         """Return the outcome once the match is over."""
-        return full.outcome(state) if isinstance(state, full.FullState) else simple.outcome(state)
+        return state.outcome()
 
     def stopped(self, state: State, status: Status, trigger: str) -> Outcome:
         """Return the outcome of a match that was cut off: payoffs are 0."""
-        if isinstance(state, full.FullState):
-            return full.stopped(state, status, trigger)
-        return simple.stopped(state, status, trigger)
+        return state.stopped(status, trigger)
