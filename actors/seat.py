@@ -53,9 +53,11 @@ class Seat:
     Args:
         address: The match and the seat number.
         bus: Where the referee is reached.
+        streams: Whether the agent reads all that arrives, or turns alone.
         capacity: Unread items at most.
 
     Attributes:
+        number: Number of the seat.
         memory: What the agent remembers of this match and of no other.
         end: The end of the match as this seat is told it, once it is over.
         events: What happened so far, as this seat may see it.
@@ -63,7 +65,7 @@ class Seat:
         last_turn: Number of the turn that it was last asked for.
     """
 
-    def __init__(self, address: Address, bus: Bus, *, capacity: int = 8192) -> None:
+    def __init__(self, address: Address, bus: Bus, *, streams: bool = True, capacity: int = 8192) -> None:
         self.memory: dict[str, Any] = {}
         self.end: dict[str, Any] | None = None
         self.events: list[Event] = []
@@ -71,11 +73,11 @@ class Seat:
         self.last_turn = 0
         self._address = address
         self._referee = Address(address.match, REFEREE)
-        self._number = address.seat
+        self.number = address.seat
         self._bus = bus
         self._capacity = capacity
         self._items: deque[Item] = deque()
-        self._streams = True
+        self._streams = streams
         self._read = 0
         self._waiter: asyncio.Future[None] | None = None
         self._verdicts: dict[int, asyncio.Future[Verdict]] = {}
@@ -184,7 +186,7 @@ class Seat:
 
     def _take_events(self, events: list[Event]) -> None:
         for event in events:
-            if event.sender == self._number:
+            if event.sender == self.number:
                 if event.cause and event.kind == "action":
                     self._resolve(Verdict(event.cause))
                 elif self._acting is not None and event.kind in TAKEN:
@@ -289,17 +291,17 @@ class Seat:
 
     def _send_act(self, turn: int, answer: Answer, *, receipt: bool) -> None:
         self._cause += 1
-        act = make_act(self._number, turn, self._cause, answer, receipt)
+        act = make_act(self.number, turn, self._cause, answer, receipt)
         self._bus.send(self._address, self._referee, act)
 
     def forfeit(self, turn: int, error: BaseException) -> None:
         """Give a turn up because the agent raised."""
         self._acting = None
-        self._bus.send(self._address, self._referee, Forfeit(self._number, turn, describe(error)))
+        self._bus.send(self._address, self._referee, Forfeit(self.number, turn, describe(error)))
 
     def leave(self, reason: str) -> None:
         """Give up all turns of the match."""
-        self._bus.send(self._address, self._referee, Lost(self._number, reason))
+        self._bus.send(self._address, self._referee, Lost(self.number, reason))
 
 
 class _Turns:

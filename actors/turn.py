@@ -93,54 +93,64 @@ class Turn:
     """What an agent is asked.
 
     Attributes:
-        number: Number of the turn in the match.
         seat: The seat that is asked.
-        phase: Name of the game's phase.
-        round: Round within the phase, from 1.
-        allowed_actions: Names of the legal actions.
-        deadline: When the turn lapses, in seconds since the match opened.
-        remaining: Seconds that were left when the referee asked.
-        rejection: Why the last answer to this turn was rejected, if one was.
-        concurrent: Whether others are asked at the same time.
     """
 
-    __slots__ = (
-        "_end",
-        "_start",
-        "_state",
-        "_view",
-        "allowed_actions",
-        "concurrent",
-        "deadline",
-        "number",
-        "phase",
-        "rejection",
-        "remaining",
-        "round",
-        "seat",
-    )
+    __slots__ = ("_ask", "_end", "_start", "_state", "seat")
 
     def __init__(self, seat: Seat, ask: YourTurn | PhaseOpen, start: int, end: int) -> None:
         self.seat = seat
-        self.number: int = ask.turn
-        self.phase: str = ask.phase
-        self.round: int = ask.round
-        self.deadline: float = ask.deadline
-        self.remaining: float = ask.remaining
-        self.allowed_actions: tuple[str, ...] = ask.allowed
-        self.rejection: Rejection | None = ask.rejection
-        self.concurrent: bool = type(ask) is PhaseOpen
-        self._view = ask.view
-        self._state: dict[str, Any] | None = None
+        self._ask = ask
         self._start = start
         self._end = end
+        self._state: dict[str, Any] | None = None
+
+    @property
+    def number(self) -> int:
+        """Number of the turn in the match."""
+        return self._ask.turn
+
+    @property
+    def phase(self) -> str:
+        """Name of the game's phase."""
+        return self._ask.phase
+
+    @property
+    def round(self) -> int:
+        """Round within the phase, from 1."""
+        return self._ask.round
+
+    @property
+    def allowed_actions(self) -> tuple[str, ...]:
+        """Names of the legal actions."""
+        return self._ask.allowed
+
+    @property
+    def deadline(self) -> float:
+        """When the turn lapses, in seconds since the match opened."""
+        return self._ask.deadline
+
+    @property
+    def remaining(self) -> float:
+        """Seconds that were left when the referee asked."""
+        return self._ask.remaining
+
+    @property
+    def rejection(self) -> Rejection | None:
+        """Why the last answer to this turn was rejected, if one was."""
+        return self._ask.rejection
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether others are asked at the same time."""
+        return type(self._ask) is PhaseOpen
 
     @property
     def state(self) -> dict[str, Any]:
         """The game's visible state, as this seat may see it. It is a copy: changing it changes nothing."""
         state = self._state
         if state is None:
-            state = self._state = _view_decoder.decode(self._view)
+            state = self._state = _view_decoder.decode(self._ask.view)
             state["action_history"] = ActionHistory(self.seat.events, self._end)
         return state
 

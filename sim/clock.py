@@ -31,21 +31,23 @@ class Timer(Protocol):
 
 
 class Clock:
-    """Time in seconds, from an arbitrary start, and timers. The same on a real and a virtual loop."""
+    """Time and timers; the same on a real and on a virtual loop.
 
-    __slots__ = ("_loop", "now")
+    Attributes:
+        now: Returns the time in seconds, from an arbitrary start.
+        soon: Calls a function with arguments once everything that is runnable now has run.
+    """
+
+    __slots__ = ("_loop", "now", "soon")
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self._loop = loop or asyncio.get_running_loop()
         self.now: Callable[[], float] = self._loop.time
+        self.soon: Callable[..., object] = self._loop.call_soon
 
     def at(self, when: float, callback: Callable[..., object], *args: Any) -> Timer:
         """Call `callback` at `when`, in seconds of this clock."""
         return self._loop.call_at(when, callback, *args)
-
-    def soon(self, callback: Callable[..., object], *args: Any) -> None:
-        """Call `callback` once everything that is runnable now has run."""
-        self._loop.call_soon(callback, *args)
 
 
 class _Jump:

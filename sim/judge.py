@@ -41,6 +41,8 @@ from sim.turns import Concurrent, RoundRobin, TurnKeeper
 _NO_ATTEMPT = ("agent_not_in_match", "duplicate", "late", "not_your_turn")
 """Codes of submissions that were no attempt at the open turn, and do not count against it."""
 
+_ALWAYS_LEGAL = (MessageOnly.name,)
+
 _json = msgspec.json.Encoder()
 _pack = msgspec.msgpack.Encoder()
 
@@ -336,7 +338,7 @@ class Judge:
             turn.round,
             turn.deadline,
             turn.deadline - self.log.now,
-            (*legal, MessageOnly.name),
+            legal + _ALWAYS_LEGAL,
             _pack.encode(self.game.view(self.state, seat)),
             rejection,
         )

@@ -147,8 +147,9 @@ def submission_size(act: Act) -> int:
 def is_unicode(act: Act) -> bool:
     """Return whether all text of a submission can be encoded; Python text may hold lone surrogates."""
     try:
-        for text in (act.action, *(message.text for message in act.messages)):
-            text.encode()
+        act.action.encode()
+        for message in act.messages:
+            message.text.encode()
     except UnicodeEncodeError:
         return False
     return True

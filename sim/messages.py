@@ -41,8 +41,11 @@ EventKind: TypeAlias = Literal[
 ]
 
 
-class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of everything on the wire: frozen, and strict about fields."""
+class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """Base of everything on the wire: frozen, strict about fields, and outside the garbage collector's rounds.
+
+    Nothing on the wire refers back to what holds it, so reference counts alone free it.
+    """
 
 
 class Message(Struct):

@@ -16,8 +16,8 @@ def derive(seed: int, *names: int | str) -> int:
         seed: The parent seed, any integer.
         names: What the seed is for, such as ("seat", 2).
     """
-    key = "\x1f".join((str(seed), *(f"{type(n).__name__}:{n}" for n in names)))
-    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big") >> 1
+    digest = blake2b(repr((seed, *names)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
 
 
 def generator(seed: int, *names: int | str) -> random.Random:

@@ -39,7 +39,7 @@ class AgentHost:
 
     def receive(self, sender: Address, to: Address, message: AnyMessage) -> None:
         """Take in what a referee has for one of this host's seats."""
-        assert isinstance(message, Update)
+        assert type(message) is Update
         seat = self._seats.get(to)
         if seat is None:
             if type(message.message) is not MatchOpen:
@@ -48,9 +48,8 @@ class AgentHost:
         try:
             ask = seat.receive(message)
             if ask is not None:
-                agent = self._agents[to.seat]
-                if agent.decides:
-                    self._clock.soon(self._decide, agent, seat, ask)
+                if seat.task is None:
+                    self._clock.soon(self._decide, seat, ask)
                 else:
                     seat.put(ask)
         except InboxFull as error:
@@ -60,8 +59,8 @@ class AgentHost:
             self._close(to)
 
     def _open(self, address: Address) -> Seat:
-        seat = self._seats[address] = Seat(address, self._bus)
         agent = self._agents[address.seat]
+        seat = self._seats[address] = Seat(address, self._bus, streams=not agent.decides)
         if not agent.decides:
             seat.task = asyncio.get_running_loop().create_task(self._play(agent, seat))
             self._tasks.add(seat.task)
@@ -74,9 +73,9 @@ class AgentHost:
             assert seat.task is not None
             self._clock.at(self._clock.now() + GRACE, seat.task.cancel)
 
-    def _decide(self, agent: Agent, seat: Seat, ask: YourTurn | PhaseOpen) -> None:
+    def _decide(self, seat: Seat, ask: YourTurn | PhaseOpen) -> None:
         try:
-            answer = agent.decide(seat.turn(ask))
+            answer = self._agents[seat.number].decide(seat.turn(ask))
         except Exception as error:
             seat.forfeit(ask.turn, error)
         else:
