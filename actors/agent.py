@@ -25,7 +25,7 @@ class Action(msgspec.Struct, frozen=True):
     """
 
     type: str
-    payload: Mapping[str, Any] = {}  # noqa: RUF012
+    payload: Mapping[str, Any] = {}
 
 
 class Decision(msgspec.Struct, frozen=True):

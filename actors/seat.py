@@ -260,9 +260,7 @@ class Seat:
 
     # ── answers ─────────────────────────────────────────────────────────────────────────────────────────
 
-    async def submit(
-        self, answer: Answer, *, turn: int = 0, messages: Sequence[Message | str] = ()
-    ) -> Verdict:
+    async def submit(self, answer: Answer, *, turn: int = 0, messages: Sequence[Message | str] = ()) -> Verdict:
         """Submit an answer and wait for the verdict.
 
         Args:
@@ -276,9 +274,8 @@ class Seat:
         if self.end is not None:
             return Verdict(0, _OVER)
         if messages:
-            if isinstance(answer, Decision):
-                answer, messages = answer.action, (*answer.messages, *messages)
-            answer = Decision(answer, messages)
+            action, said = (answer.action, answer.messages) if isinstance(answer, Decision) else (answer, ())
+            answer = Decision(action, (*said, *messages))
         future: asyncio.Future[Verdict] = self._loop.create_future()
         self._verdicts[self._cause + 1] = future
         self._send_act(turn, answer, receipt=True)

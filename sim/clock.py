@@ -87,7 +87,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Return the virtual time in seconds; a run starts at 0."""
         return self._selector.now
 
-    def call_at(
+    def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Schedule a timer; an explored one is late by up to `JITTER`."""

@@ -22,25 +22,25 @@ Status: TypeAlias = Literal["resolved", "timed_out", "agent_failed", "aborted"]
 """How a match ended: by its rules, at a cap, by a seat that took its process down, or from outside."""
 
 
-class ActionType(Struct, omit_defaults=True):
+class ActionType(Struct, frozen=True, omit_defaults=True):
     """Base of a game's action types: the fields are the payload, `name` tells the types apart."""
 
     name: ClassVar[str]
 
 
-class Pass(ActionType):
+class Pass(ActionType, frozen=True):
     """Give up the turn without acting."""
 
     name: ClassVar[str] = "pass"
 
 
-class MessageOnly(ActionType):
+class MessageOnly(ActionType, frozen=True):
     """Send messages without advancing the turn."""
 
     name: ClassVar[str] = "message_only"
 
 
-class Phase(Struct):
+class Phase(Struct, frozen=True):
     """A stretch of the match with its own order and limit.
 
     Attributes:
@@ -56,7 +56,7 @@ class Phase(Struct):
     ends_when_all_pass: bool = False
 
 
-class Outcome(Struct):
+class Outcome(Struct, frozen=True):
     """How a match ended.
 
     Attributes:

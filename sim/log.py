@@ -114,20 +114,14 @@ class EventLog:
 
 
 def _rejected_body(agent_id: str | None, act: Act, rejection: Rejection) -> RejectedBody:
-    common = {
-        "agent_id": agent_id,
-        "code": rejection.code,
-        "reason": rejection.reason,
-        "claimed": act.seat,
-        "turn": act.turn,
-    }
+    body = RejectedBody(agent_id, rejection.code, rejection.reason, act.seat, act.turn)
     if rejection.code == "too_large":
-        return RejectedBody(**common, size=submission_size(act))
+        return msgspec.structs.replace(body, size=submission_size(act))
     if not is_unicode(act):
-        return RejectedBody(**common, problem=rejection.reason)
+        return msgspec.structs.replace(body, problem=rejection.reason)
     payload = as_json(act.payload)
-    return RejectedBody(
-        **common,
+    return msgspec.structs.replace(
+        body,
         action=act.action[:200],
         payload=payload,
         packed=bytes(act.payload) if payload is None else None,

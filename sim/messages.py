@@ -48,7 +48,7 @@ class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """
 
 
-class Message(Struct):
+class Message(Struct, frozen=True):
     """A chat message: public, or private to the named seats.
 
     Attributes:
@@ -60,7 +60,7 @@ class Message(Struct):
     to: tuple[str, ...] | None = None
 
 
-class Rejection(Struct):
+class Rejection(Struct, frozen=True):
     """Why a submission changed nothing: a code and a sentence."""
 
     code: Code
@@ -70,7 +70,7 @@ class Rejection(Struct):
 # ── referee to seat ─────────────────────────────────────────────────────────────────────────────────────
 
 
-class MatchOpen(Struct, tag="match_open"):
+class MatchOpen(Struct, frozen=True, tag="match_open"):
     """The match begins: who plays, what the role is, and what only this seat knows.
 
     Attributes:
@@ -92,7 +92,7 @@ class MatchOpen(Struct, tag="match_open"):
     seed: int
 
 
-class _Ask(Struct):
+class _Ask(Struct, frozen=True):
     turn: int
     phase: str
     round: int
@@ -103,7 +103,7 @@ class _Ask(Struct):
     rejection: Rejection | None
 
 
-class YourTurn(_Ask, tag="your_turn"):
+class YourTurn(_Ask, frozen=True, tag="your_turn"):
     """The referee asks this seat alone.
 
     Attributes:
@@ -118,11 +118,11 @@ class YourTurn(_Ask, tag="your_turn"):
     """
 
 
-class PhaseOpen(_Ask, tag="phase_open"):
+class PhaseOpen(_Ask, frozen=True, tag="phase_open"):
     """The phase is open to this seat and to others at once. Attributes as in `YourTurn`."""
 
 
-class Event(Struct, tag="event"):
+class Event(Struct, frozen=True, tag="event"):
     """Something that happened: an entry of the record, and what the seats that may see it are sent.
 
     Attributes:
@@ -151,7 +151,7 @@ class Event(Struct, tag="event"):
         return "private" if self.recipients else "referee"
 
 
-class Verdict(Struct, tag="verdict"):
+class Verdict(Struct, frozen=True, tag="verdict"):
     """The answer to a rejected submission. An accepted one is answered by its own event.
 
     Attributes:
@@ -168,7 +168,7 @@ class Verdict(Struct, tag="verdict"):
         return self.rejection is None
 
 
-class MatchEnd(Struct, tag="match_end"):
+class MatchEnd(Struct, frozen=True, tag="match_end"):
     """The match is over.
 
     Attributes:
@@ -181,7 +181,7 @@ class MatchEnd(Struct, tag="match_end"):
 ToSeat: TypeAlias = MatchOpen | YourTurn | PhaseOpen | Verdict | MatchEnd
 
 
-class Update(Struct, tag="update"):
+class Update(Struct, frozen=True, tag="update"):
     """All that a referee has for a seat: what happened since the last update, and then one message.
 
     Attributes:
@@ -196,7 +196,7 @@ class Update(Struct, tag="update"):
 # ── seat, clock and process to referee ──────────────────────────────────────────────────────────────────
 
 
-class Act(Struct, tag="act"):
+class Act(Struct, frozen=True, tag="act"):
     """A submission: an action, with messages or without.
 
     Attributes:
@@ -220,7 +220,7 @@ class Act(Struct, tag="act"):
     receipt: bool = False
 
 
-class Forfeit(Struct, tag="forfeit"):
+class Forfeit(Struct, frozen=True, tag="forfeit"):
     """A seat's agent raised: it forfeits the turn, not the match.
 
     Attributes:
@@ -234,20 +234,20 @@ class Forfeit(Struct, tag="forfeit"):
     error: str
 
 
-class Lost(Struct, tag="lost"):
+class Lost(Struct, frozen=True, tag="lost"):
     """A seat is gone for the rest of the match: its turns take the default action at once."""
 
     seat: int
     error: str
 
 
-class Deadline(Struct, tag="deadline"):
+class Deadline(Struct, frozen=True, tag="deadline"):
     """The clock says: all that was due at `at` (seconds of the match) and is not in the inbox yet is late."""
 
     at: float
 
 
-class Abort(Struct, tag="abort"):
+class Abort(Struct, frozen=True, tag="abort"):
     """The match is to end now, for a reason outside its rules."""
 
     reason: str

@@ -15,7 +15,7 @@ from sim.game import Outcome
 from sim.messages import Event, Struct
 
 
-class MatchSpec(Struct):
+class MatchSpec(Struct, frozen=True):
     """What makes a match: with the game's parameters, all that its rules and its agents are given.
 
     Attributes:
@@ -63,7 +63,7 @@ class MatchRecord(msgspec.Struct, frozen=True):
 # ── bodies of events ────────────────────────────────────────────────────────────────────────────────────
 
 
-class ActionBody(Struct, omit_defaults=True):
+class ActionBody(Struct, frozen=True, omit_defaults=True):
     """An accepted action, or the default that a seat was given.
 
     Attributes:
@@ -89,7 +89,7 @@ class ActionBody(Struct, omit_defaults=True):
     error: str | None = None
 
 
-class MessageBody(Struct):
+class MessageBody(Struct, frozen=True):
     """A chat message. Attributes as in `Message`, with the sender's id."""
 
     agent_id: str
@@ -97,7 +97,7 @@ class MessageBody(Struct):
     to: tuple[str, ...] | None
 
 
-class RejectedBody(Struct, omit_defaults=True):
+class RejectedBody(Struct, frozen=True, omit_defaults=True):
     """A rejected submission, whole enough to be judged again.
 
     Attributes:

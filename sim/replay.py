@@ -56,7 +56,8 @@ def _compare(spec: MatchSpec, events: Any, judge: Judge, start: int) -> int:
         if seq >= len(events):
             raise RecordMismatch(spec.match_id, seq, f"the record ends here; judged again, {_say(again)} follows")
         if events[seq] != again:
-            raise RecordMismatch(spec.match_id, seq, f"the record has {_say(events[seq])}; judged again it is {_say(again)}")
+            detail = f"the record has {_say(events[seq])}; judged again it is {_say(again)}"
+            raise RecordMismatch(spec.match_id, seq, detail)
     return len(judge.log.events)
 
 

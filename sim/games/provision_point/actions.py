@@ -13,7 +13,7 @@ NonNegative = Annotated[float, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
 
 
-class AnnounceProject(ActionType):
+class AnnounceProject(ActionType, frozen=True):
     """Describe the project and set the funding threshold (the configured one when left out)."""
 
     name: ClassVar[str] = "announce_project"
@@ -23,7 +23,7 @@ class AnnounceProject(ActionType):
     return_description: str = ""
 
 
-class SignalIntent(ActionType):
+class SignalIntent(ActionType, frozen=True):
     """Signal, without being bound, how much you may commit. `my_valuation` privately sets your valuation."""
 
     name: ClassVar[str] = "signal_intent"
@@ -32,7 +32,7 @@ class SignalIntent(ActionType):
     my_valuation: NonNegative | None = None
 
 
-class SubmitCommitment(ActionType):
+class SubmitCommitment(ActionType, frozen=True):
     """Submit a binding commitment. `my_valuation` privately sets your valuation (auto mode)."""
 
     name: ClassVar[str] = "submit_commitment"
@@ -41,7 +41,7 @@ class SubmitCommitment(ActionType):
     my_valuation: NonNegative | None = None
 
 
-class SubmitAmount(ActionType):
+class SubmitAmount(ActionType, frozen=True):
     """Submit a binding commitment (simple mode)."""
 
     name: ClassVar[str] = "submit_commitment"
@@ -49,7 +49,7 @@ class SubmitAmount(ActionType):
     amount: NonNegative
 
 
-class UpdateCommitment(ActionType):
+class UpdateCommitment(ActionType, frozen=True):
     """Revise your commitment."""
 
     name: ClassVar[str] = "update_commitment"
@@ -57,7 +57,7 @@ class UpdateCommitment(ActionType):
     new_amount: NonNegative
 
 
-class WithdrawCommitment(ActionType):
+class WithdrawCommitment(ActionType, frozen=True):
     """Remove your commitment entirely."""
 
     name: ClassVar[str] = "withdraw_commitment"

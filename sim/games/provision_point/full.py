@@ -33,8 +33,8 @@ class FullState(Struct):
     threshold: float
     valuations: list[float | None]
     project: dict[str, Any] | None = None
-    signals: dict[str, float] = {}  # noqa: RUF012
-    commitments: dict[str, float] = {}  # noqa: RUF012
+    signals: dict[str, float] = {}
+    commitments: dict[str, float] = {}
     funded: bool | None = None
     closed: bool = False
 
@@ -140,7 +140,9 @@ class FullState(Struct):
 
     def _check_amount(self, game: ProvisionPointGame, amount: float) -> None:
         if not 0 < amount <= game.endowment:
-            raise IllegalAction(f"an amount above 0 and at most the endowment of {game.endowment:g} is needed, not {amount:g}")
+            raise IllegalAction(
+                f"an amount above 0 and at most the endowment of {game.endowment:g} is needed, not {amount:g}"
+            )
 
     def _declare(self, game: ProvisionPointGame, seat: int, valuation: float | None) -> None:
         if valuation is None:

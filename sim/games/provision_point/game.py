@@ -128,7 +128,9 @@ class ProvisionPointGame(Game[State], frozen=True, kw_only=True):
         if missing or unknown:
             raise ConfigError(
                 "valuations do not match the seats: "
-                + "; ".join(f"{word} {', '.join(ids)}" for word, ids in (("missing", missing), ("unknown", unknown)) if ids)
+                + "; ".join(
+                    f"{word} {', '.join(ids)}" for word, ids in (("missing", missing), ("unknown", unknown)) if ids
+                )
                 + f"; the seats are {', '.join(agent_ids)}"
             )
 

@@ -52,7 +52,9 @@ def _text(
     announce, signal, commit = rounds
     valuations = _VALUATIONS[valuation_mode].format(low=low, high=high)
     if mode == "simple":
-        return _SIMPLE.format(commit=commit, threshold=threshold, valuations=valuations.replace("valuation", "reservation value"))
+        return _SIMPLE.format(
+            commit=commit, threshold=threshold, valuations=valuations.replace("valuation", "reservation value")
+        )
     text = _FULL.format(
         threshold=threshold,
         announce=announce,

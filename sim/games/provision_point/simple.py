@@ -20,7 +20,7 @@ class SimpleState(Struct):
     phase: Phase
     threshold: float
     reservation_values: list[float | None]
-    commitments: dict[str, float] = {}  # noqa: RUF012
+    commitments: dict[str, float] = {}
     resolved_by: Literal["threshold", "all_committed", "rounds"] | None = None
 
     def private_facts(self, seat: int) -> dict[str, Any]:
