@@ -1,0 +1,235 @@
+"""The agents that a line-up can name, and how options from YAML become one."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import re
+from collections.abc import Mapping
+from math import isfinite
+from types import MappingProxyType
+from typing import Any, Final, get_origin, get_type_hints
+
+import msgspec
+
+from actors.agent import Agent
+from actors.scripted.collusion import Colluder
+from actors.scripted.common import PassAgent, RandomAgent
+from actors.scripted.provision_point import Coordinator, FreeRider, RationalContributor, ZeroIntelligence
+from sim.errors import ConfigError
+
+AGENTS: Final[Mapping[str, type[Agent]]] = MappingProxyType(
+    {
+        "colluder": Colluder,
+        "coordinator": Coordinator,
+        "free_rider": FreeRider,
+        "pass": PassAgent,
+        "random": RandomAgent,
+        "rational": RationalContributor,
+        "zero_intelligence": ZeroIntelligence,
+    }
+)
+"""Agent classes by kind."""
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """An option of an agent.
+
+    Attributes:
+        name: Its name.
+        type: What it takes, in words.
+        default: Its default as text; None when it must be given.
+    """
+
+    name: str
+    type: str
+    default: str | None
+
+
+class AgentInfo(msgspec.Struct, frozen=True):
+    """What there is to know of a kind of agent.
+
+    Attributes:
+        kind: Its name in a line-up.
+        games: The games that it plays; empty means any.
+        summary: What it does, in one line.
+        parameters: Its options.
+    """
+
+    kind: str
+    games: tuple[str, ...]
+    summary: str
+    parameters: tuple[Parameter, ...]
+
+
+def make_agent(kind: str, agent_id: str, options: Mapping[str, Any] = MappingProxyType({})) -> Agent:
+    """Make an agent of a kind.
+
+    Args:
+        kind: A name in `AGENTS`, or the import path of an `Agent` subclass, `package.module:Class`.
+        agent_id: Its seat id.
+        options: Its keyword parameters; types are checked strictly.
+
+    Raises:
+        ConfigError: The kind or an option does not exist, or an option is of the wrong type.
+    """
+    cls = find_agent(kind)
+    values = _convert(kind, cls, options)
+    try:
+        return cls(agent_id, **values)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"agent {kind} cannot be made with {dict(options)}: {error}") from error
+
+
+def find_agent(kind: str) -> type[Agent]:
+    """Return the class of a kind of agent.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    if ":" in kind:
+        return _imported(kind)
+    cls = AGENTS.get(kind)
+    if cls is None:
+        raise ConfigError(
+            f"kind={kind!r}: no such agent{_nearest(kind, AGENTS)}; "
+            f"allowed are {', '.join(AGENTS)}, or an import path package.module:Class"
+        )
+    return cls
+
+
+def describe_agents() -> list[AgentInfo]:
+    """Return what there is to know of each kind, in the order of `AGENTS`."""
+    return [describe_agent(kind) for kind in AGENTS]
+
+
+def describe_agent(kind: str) -> AgentInfo:
+    """Return what there is to know of a kind.
+
+    Raises:
+        ConfigError: There is no such kind.
+    """
+    cls = find_agent(kind)
+    summary = (inspect.getdoc(cls) or "").partition("\n")[0]
+    parameters = tuple(
+        Parameter(name, type_text(hint), None if default is msgspec.NODEFAULT else _default_text(default))
+        for name, (hint, default) in _parameters(cls).items()
+    )
+    return AgentInfo(kind, tuple(getattr(cls, "games", ())), summary, parameters)
+
+
+def _imported(path: str) -> type[Agent]:
+    module_name, _, name = path.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except (ImportError, ValueError) as error:
+        raise ConfigError(f"kind={path!r}: module {module_name!r} cannot be imported: {error}") from error
+    found = getattr(module, name, None)
+    if found is None:
+        classes = [n for n, value in vars(module).items() if isinstance(value, type) and issubclass(value, Agent)]
+        raise ConfigError(f"kind={path!r}: {module_name} has no {name!r}{_nearest(name, classes)}")
+    if not (isinstance(found, type) and issubclass(found, Agent)):
+        raise ConfigError(f"kind={path!r}: {name} is not a subclass of actors.Agent")
+    return found
+
+
+# ── options ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _parameters(cls: type[Agent]) -> Mapping[str, tuple[Any, Any]]:
+    """Return type and default of each option of a class: its constructor's parameters after the seat id."""
+    init = cls.__init__
+    try:
+        hints = get_type_hints(init, include_extras=True)
+    except Exception as error:  # a hint may be any expression
+        raise ConfigError(f"the types of the parameters of {cls.__name__} cannot be read: {error}") from error
+    found = {}
+    for parameter in list(inspect.signature(init).parameters.values())[2:]:
+        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            default = msgspec.NODEFAULT if parameter.default is parameter.empty else parameter.default
+            found[parameter.name] = (hints.get(parameter.name, Any), default)
+    return MappingProxyType(found)
+
+
+def _options_type(cls: type[Agent]) -> type[msgspec.Struct]:
+    # No defaults of its own: options that are not given are left to the constructor.
+    fields = [(name, hint, None) for name, (hint, _) in _parameters(cls).items()]
+    return msgspec.defstruct(f"{cls.__name__}Options", fields, kw_only=True, forbid_unknown_fields=True)
+
+
+def _convert(kind: str, cls: type[Agent], options: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = _parameters(cls)
+    for key in options:
+        if key not in parameters:
+            allowed = ", ".join(parameters) or "none"
+            raise ConfigError(
+                f"{key}={options[key]!r}: agent {kind} has no such option{_nearest(str(key), parameters)}; "
+                f"allowed are {allowed}"
+            )
+    for key, (hint, default) in parameters.items():
+        if default is msgspec.NODEFAULT and key not in options:
+            raise ConfigError(f"agent {kind} needs the option {key}: {type_text(hint)}")
+    try:
+        converted = msgspec.convert(dict(options), _options_type(cls))
+    except msgspec.ValidationError as error:
+        raise _wrong_value(kind, options, parameters, error) from None
+    for key in options:
+        value = getattr(converted, key)
+        if isinstance(value, float) and not isfinite(value):
+            raise ConfigError(
+                f"{key}={value}: option of agent {kind}; allowed is a finite {type_text(parameters[key][0])}"
+            )
+    return {key: getattr(converted, key) for key in options}
+
+
+def _wrong_value(
+    kind: str, options: Mapping[str, Any], parameters: Mapping[str, tuple[Any, Any]], error: Exception
+) -> ConfigError:
+    where = re.search(r"`\$\.(\w+)", str(error))
+    if where is None or where[1] not in options:
+        return ConfigError(f"options of agent {kind}: {error}")
+    key = where[1]
+    what = str(error).partition(" - at ")[0]
+    return ConfigError(
+        f"{key}={options[key]!r}: option of agent {kind}; allowed is {type_text(parameters[key][0])} ({what})"
+    )
+
+
+def _nearest(word: str, known: Any) -> str:
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+# ── types in words ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def type_text(hint: Any) -> str:
+    """Say a type as people read it: `float >= 0 and <= 1`, `text or none`."""
+    members = getattr(hint, "__args__", ())
+    if get_origin(hint) in (tuple, list) and members:
+        return f"list of {type_text(members[0])}"
+    metadata = getattr(hint, "__metadata__", ())
+    if metadata:
+        return " ".join(filter(None, (type_text(hint.__origin__), _bounds(metadata))))
+    if type(None) in members:
+        return " or ".join([*(type_text(m) for m in members if m is not type(None)), "none"])
+    if isinstance(hint, type) and not members:
+        return "text" if hint is str else hint.__name__
+    return str(hint).replace("typing.", "")
+
+
+def _bounds(metadata: tuple[Any, ...]) -> str:
+    signs = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
+    return " and ".join(
+        f"{sign} {getattr(meta, key):g}"
+        for meta in metadata
+        for key, sign in signs.items()
+        if getattr(meta, key, None) is not None
+    )
+
+
+def _default_text(default: Any) -> str:
+    if default is None:
+        return "none"
+    return str(default).lower() if isinstance(default, bool) else str(default)

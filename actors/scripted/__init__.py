@@ -1,0 +1,1 @@
+"""Agents that follow a rule: one module per game, and agents for any game."""

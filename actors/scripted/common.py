@@ -1,0 +1,77 @@
+"""Agents that play any game: one that passes, and one that draws among what is legal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import ClassVar
+
+from actors.agent import Agent, Answer, Decision
+from actors.scripted import provision_point_draws
+from actors.scripted.draw import draw
+from actors.scripted.provision_point import sentence
+from actors.turn import Turn
+from sim.game import ActionType, MessageOnly, Pass
+
+_KNOWN: Mapping[str, Callable[[Turn], ActionType]] = MappingProxyType({**provision_point_draws.DRAWS})
+_PASS = Pass()
+
+
+class RandomAgent(Agent):
+    """Picks evenly among the legal actions, and draws plausible payloads.
+
+    It knows plausible amounts for the games of this product. For others a subclass names their action types,
+    and payloads are drawn from the types and the constraints of their fields:
+
+        class RandomTrader(RandomAgent):
+            action_types = TradeGame.action_types
+
+    Args:
+        agent_id: Its seat id.
+        talk: Whether it says one public sentence with each action.
+
+    Attributes:
+        action_types: Action types by name.
+    """
+
+    games: ClassVar[tuple[str, ...]] = ()
+    action_types: ClassVar[Mapping[str, type[ActionType]]] = MappingProxyType({})
+
+    def __init__(self, agent_id: str, *, talk: bool = False) -> None:
+        super().__init__(agent_id)
+        self.talk = talk
+
+    def decide(self, turn: Turn) -> Answer:
+        """Choose, and draw the payload."""
+        action = self.draw(self.choose(turn), turn)
+        return Decision(action, (sentence(action),)) if self.talk else action
+
+    def choose(self, turn: Turn) -> str:
+        """Return the name of a legal action; `message_only` would leave the turn open."""
+        legal = [name for name in turn.allowed_actions if name != MessageOnly.name]
+        return turn.rng.choice(legal)
+
+    def draw(self, name: str, turn: Turn) -> ActionType:
+        """Return an action of this name with a payload.
+
+        Raises:
+            LookupError: Its type is not known.
+        """
+        kind = self.action_types.get(name)
+        if kind is not None:
+            return draw(kind, turn.rng)
+        if name == Pass.name:
+            return _PASS
+        known = _KNOWN.get(name)
+        if known is None:
+            raise LookupError(f"the action type of {name} is not known: name it in {type(self).__name__}.action_types")
+        return known(turn)
+
+
+class PassAgent(RandomAgent):
+    """Passes on every turn; where the rules allow no pass, it takes the first legal action."""
+
+    def choose(self, turn: Turn) -> str:
+        """Return "pass", or the first legal action."""
+        allowed = turn.allowed_actions
+        return Pass.name if Pass.name in allowed else allowed[0]
