@@ -1,0 +1,1 @@
+"""Who plays, and the processes they live in."""

@@ -154,9 +154,12 @@ class Seat:
             InboxFull: The agent has not read for so long that nothing more fits.
         """
         if update.events:
-            self.events.extend(update.events)
+            events = update.events
+            if self.events and events[0].seq <= self.events[-1].seq:
+                events = self._unseen(events)
+            self.events.extend(events)
             if self._acting is not None or self._verdicts or self._streams:
-                self._take_events(update.events)
+                self._take_events(events)
         message = update.message
         if type(message) is YourTurn or type(message) is PhaseOpen:
             self.asked += 1
@@ -171,6 +174,11 @@ class Seat:
         elif type(message) is MatchEnd:
             self._take_end(message)
         return None
+
+    def _unseen(self, events: list[Event]) -> list[Event]:
+        """Leave out what was received before: on an unreliable bus a message may come twice."""
+        seen = {event.seq for event in self.events}
+        return [event for event in events if event.seq not in seen]
 
     def put(self, item: Item) -> None:
         """Hand an item to the agent that plays here.
@@ -330,8 +338,12 @@ class _Turns:
 
 def describe(error: BaseException) -> str:
     """Say what was raised in one line of at most 500 characters."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}"[:500] if text else type(error).__name__
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # an agent's own exception, whose own text fails
+        text = ""
+    said = f"{type(error).__name__}: {text}"[:500] if text else type(error).__name__
+    return said.encode(errors="backslashreplace").decode()
 
 
 def make_act(seat: int, turn: int, cause: int, answer: Answer, receipt: bool = False) -> Act:
@@ -341,6 +353,8 @@ def make_act(seat: int, turn: int, cause: int, answer: Answer, receipt: bool = F
     if isinstance(answer, Decision):
         action, messages = answer.action, answer.messages
     try:
+        if isinstance(messages, (str, Message)):
+            messages = (messages,)
         said = tuple(_message(message) for message in messages) if messages else ()
         if isinstance(action, ActionType):
             return Act(seat, turn, cause, action.name, Raw(_pack.encode(action)), said, "", receipt)
@@ -359,8 +373,9 @@ def _message(message: Message | str) -> Message:
         return Message(message)
     if not isinstance(message, Message) or not isinstance(message.text, str):
         raise TypeError("a message is text, or a Message with text")
-    if message.to is None or isinstance(message.to, tuple):
+    if message.to is None:
         return message
-    if isinstance(message.to, str):
-        return Message(message.text, (message.to,))
-    return Message(message.text, tuple(message.to))
+    to = (message.to,) if isinstance(message.to, str) else tuple(message.to)
+    if not all(isinstance(agent_id, str) for agent_id in to):
+        raise TypeError("a message goes to agent ids, which are text")
+    return Message(message.text, to)

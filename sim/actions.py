@@ -69,8 +69,9 @@ def _decode_leniently(kind: type[A], payload: Raw, error: Exception) -> A:
     _, floats, _ = _schema(kind)
     try:
         fields = msgspec.msgpack.decode(payload)
-    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as broken:
-        raise _refused(broken) from None
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
+        # The first error: how deep a value may nest depends on the stack, and a record is judged on another.
+        raise _refused(error) from None
     if not isinstance(fields, dict):
         raise _refused(error) from None
     for name in floats:

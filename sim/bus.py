@@ -81,9 +81,18 @@ class Inbox(Generic[T]):
         finally:
             self._reading = False
 
+    def close(self) -> None:
+        """Drop what is unread and whatever comes; the owner is not called again."""
+        self._items.clear()
+        self._read = _ignore
+
     def statistics(self) -> InboxStatistics:
         """Return what it holds and has seen."""
         return InboxStatistics(self._capacity, len(self._items), self._accepted, self._refused, self._peak)
+
+
+def _ignore(item: object) -> None:
+    """Read nothing."""
 
 
 Receiver: TypeAlias = Callable[[Address, Address, AnyMessage], None]

@@ -144,17 +144,20 @@ class Judge:
         elif isinstance(item, Deadline):
             self._read_deadline(item.at)
         elif isinstance(item, Forfeit):
-            self._read_forfeit(item)
+            if sender in (item.seat, REFEREE):
+                self._read_forfeit(item)
         elif isinstance(item, Lost):
-            self._read_lost(item)
+            if sender in (item.seat, REFEREE) and item.seat in self._seats:
+                self._read_lost(item)
         else:
             self._read_abort(item)
         if self._auto:
             self._settle()
 
-    def record(self) -> MatchRecord:
-        """Return the record; the match must be over."""
+    def close(self) -> MatchRecord:
+        """Return the record; the match must be over. Afterwards nothing refers to the judge, which frees it at once."""
         assert self.outcome is not None
+        del self._keeper
         return MatchRecord(
             spec=self.spec,
             events=self.log.events,
@@ -193,6 +196,8 @@ class Judge:
         if size > game.max_bytes:
             raise _Refused("too_large", f"{size:,} bytes; at most {game.max_bytes:,} are allowed")
         kind = game.action_types.get(act.action)
+        if (act.messages or kind is None) and not is_unicode(act):
+            raise _Refused("invalid_payload", "text that is not Unicode")
         if kind is None:
             if act.problem:
                 raise _Refused("invalid_payload", act.problem)
@@ -216,7 +221,7 @@ class Judge:
         if act.turn in self._lapsed:
             raise _Refused("late", f"turn {act.turn} of {agent_id} has lapsed")
         if turn is None or act.turn != turn.id:
-            in_phase = act.turn == 0 or act.turn >= self._first_turn
+            in_phase = act.turn == 0 or self._first_turn <= act.turn <= self._turns
             if not (self._concurrent and in_phase and self._keeper.may_act(sender)):
                 raise _Refused("not_your_turn", f"it is not the turn of {agent_id}")
         # One at a time, nothing has changed since the turn was opened.
@@ -229,8 +234,6 @@ class Judge:
             )
 
     def _check_messages(self, act: Act) -> None:
-        if not is_unicode(act):
-            raise _Refused("invalid_payload", "text that is not Unicode")
         count, most = len(act.messages), self.game.max_messages_per_turn
         if count > most:
             raise _Refused("game_rule_violation", f"{count} messages in one submission; at most {most} are allowed")

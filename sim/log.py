@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 from sim.game import ActionType, Outcome
 from sim.messages import REFEREE, Abort, Act, Event, EventKind, Lost, Message, Rejection
-from sim.record import ActionBody, MessageBody, RejectedBody
+from sim.record import ActionBody, EndBody, MessageBody, RejectedBody
 
 MAX_REJECTIONS = 100
 """Rejected submissions of one seat in one match, out of its turn, that are written down."""
 
+_UNREAD = ("agent_not_in_match", "duplicate")
+"""Codes of submissions that were judged by their envelope, without a look at what is in them."""
+
+_BULKY = 4096
+"""Bytes above which of an unread submission only the size is kept."""
+
+_DEPTH = 32
+"""Levels of a payload that are kept as JSON; how deep a decoder can go depends on the stack that it is called on."""
+
 _json = msgspec.json.Encoder()
+_pack = msgspec.msgpack.Encoder()
 
 
 class EventLog:
@@ -110,15 +122,17 @@ class EventLog:
 
     def end(self, outcome: Outcome) -> None:
         """The match is over; the seats are told by `MatchEnd`."""
-        self._write("end", REFEREE, 0, (), _json.encode(outcome))
+        digest = blake2b(_pack.encode(self.events), digest_size=16).hexdigest()
+        body = EndBody(outcome.status, outcome.trigger, outcome.utilities, outcome.details, digest)
+        self._write("end", REFEREE, 0, (), _json.encode(body))
 
 
 def _rejected_body(agent_id: str | None, act: Act, rejection: Rejection) -> RejectedBody:
     body = RejectedBody(agent_id, rejection.code, rejection.reason, act.seat, act.turn)
-    if rejection.code == "too_large":
+    if rejection.code == "too_large" or (rejection.code in _UNREAD and submission_size(act) > _BULKY):
         return msgspec.structs.replace(body, size=submission_size(act))
     if not is_unicode(act):
-        return msgspec.structs.replace(body, problem=rejection.reason)
+        return msgspec.structs.replace(body, payload=Raw(b"{}"), problem=rejection.reason)
     payload = as_json(act.payload)
     return msgspec.structs.replace(
         body,
@@ -131,10 +145,12 @@ def _rejected_body(agent_id: str | None, act: Act, rejection: Rejection) -> Reje
 
 
 def submission_size(act: Act) -> int:
-    """Return the size of a submission: bytes of its payload and characters of its messages."""
-    size = len(memoryview(act.payload)) + len(act.action)
+    """Return the size of a submission: bytes of its payload and characters of the rest."""
+    size = len(memoryview(act.payload)) + len(act.action) + len(act.problem)
     for message in act.messages:
         size += len(message.text)
+        if message.to is not None:
+            size += sum(map(len, message.to))
     return size
 
 
@@ -142,19 +158,34 @@ def is_unicode(act: Act) -> bool:
     """Return whether all text of a submission can be encoded; Python text may hold lone surrogates."""
     try:
         act.action.encode()
+        act.problem.encode()
         for message in act.messages:
             message.text.encode()
+            for agent_id in message.to or ():
+                agent_id.encode()
     except UnicodeEncodeError:
         return False
     return True
 
 
-def as_json(packed: msgspec.Raw) -> msgspec.Raw | None:
+def as_json(packed: Raw) -> Raw | None:
     """Return a MessagePack value as JSON if that loses nothing, else None."""
     try:
-        text = msgspec.json.encode(msgspec.msgpack.decode(packed))
+        value = msgspec.msgpack.decode(packed)
+        if value is None or _nests(value, _DEPTH):
+            return None
+        text = msgspec.json.encode(value)
         if msgspec.msgpack.encode(msgspec.json.decode(text)) == bytes(packed):
-            return msgspec.Raw(text)
+            return Raw(text)
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError):
         pass
     return None
+
+
+def _nests(value: Any, depth: int) -> bool:
+    """Return whether a value has more than so many levels."""
+    if not isinstance(value, (dict, list)):
+        return False
+    if depth == 0:
+        return True
+    return any(_nests(item, depth - 1) for item in (value.values() if isinstance(value, dict) else value))

@@ -89,6 +89,17 @@ class ActionBody(Struct, frozen=True, omit_defaults=True):
     error: str | None = None
 
 
+class EndBody(Outcome, frozen=True):
+    """The outcome. Other attributes as in `Outcome`.
+
+    Attributes:
+        digest: BLAKE2b of all events before this one. What an agent sent follows from nothing, so the rules alone
+            would not notice that a word of it was changed.
+    """
+
+    digest: str = ""
+
+
 class MessageBody(Struct, frozen=True):
     """A chat message. Attributes as in `Message`, with the sender's id."""
 

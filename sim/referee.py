@@ -15,6 +15,13 @@ from sim.messages import REFEREE, Abort, Act, AnyMessage, Deadline, Forfeit, Los
 from sim.record import MatchRecord, MatchSpec
 
 
+_STRANGER = -2
+"""Stands for a sender that has no seat in this match."""
+
+_GRAIN = 1e-9
+"""Seconds by which rounding may let a timer seem to fire before its time."""
+
+
 class Referee:
     """The actor that runs one match.
 
@@ -53,7 +60,6 @@ class Referee:
         self._reactive = tuple(reactive)
         self._timer: Timer | None = None
         self._timer_at = inf
-        self._over = False
 
     def open(self) -> None:
         """Open the match."""
@@ -72,11 +78,9 @@ class Referee:
 
     def _receive(self, sender: Address, to: Address, message: AnyMessage) -> None:
         if isinstance(message, (Act, Forfeit, Lost)):
-            self._inbox.put((sender.seat, message))
+            self._inbox.put((sender.seat if sender.match == to.match else _STRANGER, message))
 
     def _read(self, entry: tuple[int, ToReferee]) -> None:
-        if self._over:
-            return
         sender, item = entry
         self._guard(self.judge.read, sender, item, self._clock.now() - self._opened)
         if type(item) is Act and item.receipt and 0 <= sender < len(self._seats):
@@ -121,18 +125,18 @@ class Referee:
     def _due(self) -> None:
         self._timer, self._timer_at = None, inf
         now, deadline = self._clock.now() - self._opened, self.judge.deadline
-        if deadline <= now:
+        if deadline <= now + _GRAIN:
             self.post(Deadline(deadline))
         elif deadline < inf:
             self._set_timer(deadline)
 
     def _close(self) -> None:
-        self._over = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         self._bus.detach(self._address)
-        self._ended(self.judge.record())
+        self._inbox.close()
+        self._ended(self.judge.close())
 
 
 def abandon(spec: MatchSpec, game: Game[Any], reason: str) -> MatchRecord:
@@ -146,4 +150,4 @@ def abandon(spec: MatchSpec, game: Game[Any], reason: str) -> MatchRecord:
     if judge.outcome is not None:
         raise QuorumError(f"match {spec.match_id} was over as soon as it opened")
     judge.read(REFEREE, Abort(reason, "agent_failed"), 0.0)
-    return judge.record()
+    return judge.close()

@@ -15,6 +15,9 @@ from sim.record import ActionBody, MatchRecord, MatchSpec, MessageBody, Rejected
 
 _NOTHING = Raw(msgspec.msgpack.encode({}))
 
+_MAX_SIZE = 1 << 30
+"""Bytes of the largest submission that is judged again; a size above it was written by nobody but a forger."""
+
 
 def rejudge(record: MatchRecord, game: Game[Any]) -> None:
     """Judge a record again, byte for byte.
@@ -43,7 +46,7 @@ def rejudge(record: MatchRecord, game: Game[Any]) -> None:
         checked = _compare(record.spec, events, judge, checked)
     if judge.outcome is None:
         raise RecordMismatch(record.spec.match_id, checked, "the record ends before the match does")
-    again = judge.record()
+    again = judge.close()
     for field in ("outcome", "turns", "messages", "errors"):
         if (was := getattr(record, field)) != (now_is := getattr(again, field)):
             raise RecordMismatch(record.spec.match_id, checked - 1, f"{field} is {was}; judged again it is {now_is}")
@@ -106,6 +109,8 @@ def _rejected(event: Event) -> Act:
     body = msgspec.json.decode(event.body, type=RejectedBody)
     if body.packed is not None:
         payload = Raw(body.packed)
+    elif body.size > _MAX_SIZE:
+        raise ValueError(f"a submission of {body.size:,} bytes")
     elif body.size:
         payload = Raw(b"\0" * body.size)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable
 
 from actors.agent import Agent
 from actors.seat import Seat, describe
@@ -20,14 +20,14 @@ class AgentHost:
     """The agents of one process, or of one cell.
 
     Args:
-        agents: By seat number.
+        agent_at: Finds the agent that plays at an address.
         bus: Where their referees are reached.
         clock: The time.
     """
 
-    def __init__(self, agents: Mapping[int, Agent], bus: Bus, clock: Clock) -> None:
+    def __init__(self, agent_at: Callable[[Address], Agent], bus: Bus, clock: Clock) -> None:
         self._clock = clock
-        self._agents = agents
+        self._agent_at = agent_at
         self._bus = bus
         self._seats: dict[Address, Seat] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -49,17 +49,24 @@ class AgentHost:
             ask = seat.receive(message)
             if ask is not None:
                 if seat.task is None:
-                    self._clock.soon(self._decide, seat, ask)
+                    self._clock.soon(self._decide, self._agent_at(to), seat, ask)
                 else:
                     seat.put(ask)
         except InboxFull as error:
             seat.leave(describe(error))
             self._close(to)
-        if seat.over:
-            self._close(to)
+        else:
+            if seat.over:
+                self._close(to)
+
+    def forget(self, address: Address) -> None:
+        """A match is over and this seat was not told: the message was lost, or is still on its way."""
+        seat = self._seats.pop(address, None)
+        if seat is not None and seat.task is not None:
+            seat.task.cancel()
 
     def _open(self, address: Address) -> Seat:
-        agent = self._agents[address.seat]
+        agent = self._agent_at(address)
         seat = self._seats[address] = Seat(address, self._bus, streams=not agent.decides)
         if not agent.decides:
             seat.task = asyncio.get_running_loop().create_task(self._play(agent, seat))
@@ -73,9 +80,9 @@ class AgentHost:
             assert seat.task is not None
             self._clock.at(self._clock.now() + GRACE, seat.task.cancel)
 
-    def _decide(self, seat: Seat, ask: YourTurn | PhaseOpen) -> None:
+    def _decide(self, agent: Agent, seat: Seat, ask: YourTurn | PhaseOpen) -> None:
         try:
-            answer = self._agents[seat.number].decide(seat.turn(ask))
+            answer = agent.decide(seat.turn(ask))
         except Exception as error:
             seat.forfeit(ask.turn, error)
         else:

@@ -131,16 +131,16 @@ class Table:
 
     def waiting(self) -> list[str]:
         """Return who else has not committed and has not passed in this phase."""
-        open_seats = [a for a in self.contributors if a not in self.commitments and a != self.me]
-        turn = self.turn
-        if not turn.concurrent and turn.round > 1:
-            return []  # whoever has not committed has passed in an earlier round
-        passed = {
-            entry["agent_id"]
-            for entry in turn.state["action_history"]
-            if entry["phase"] == turn.phase and entry["action"] == Pass.name
-        }
-        return [a for a in open_seats if a not in passed]
+        turn, seats = self.turn, self.contributors
+        if turn.concurrent:
+            passed = {
+                entry["agent_id"]
+                for entry in turn.state["action_history"]
+                if entry["phase"] == turn.phase and entry["action"] == Pass.name
+            }
+        else:  # one at a time, whoever had a turn and has not committed has passed
+            passed = set(seats if turn.round > 1 else seats[: seats.index(self.me)])
+        return [a for a in seats if a != self.me and a not in self.commitments and a not in passed]
 
     def commit(self, amount: float) -> ActionType:
         """Return the action that makes `amount` its standing commitment; pass if it may not, or stands there."""

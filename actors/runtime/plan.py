@@ -1,0 +1,120 @@
+"""What a run is to play: its grid points, how often, and from which seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from actors.agent import Agent
+from sim.bus import Delivery
+from sim.errors import ConfigError
+from sim.game import Game
+from sim.record import MatchSpec
+from sim.rng import derive
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where and how matches are played.
+
+    Attributes:
+        kind: "local" is one event loop; "ray" one Ray actor for each agent and one for the referee in each cell;
+            "packed" a whole cell in one Ray actor.
+        cells: How many cells; None: as many as the cluster has cores (packed), or half as many (ray).
+        window: How many matches a cell holds open.
+        batch: How many finished matches a cell hands over at once.
+        patience: Seconds after which it hands over fewer.
+        agents_per_actor: How many seats share an agent process (ray).
+        clock: "real", or "virtual", which never waits (local).
+        explore: Seed of the schedule in virtual time; None keeps the event loop's own order.
+        delivery: How the bus treats messages, for stress runs (local).
+    """
+
+    kind: Literal["local", "ray", "packed"] = "local"
+    cells: int | None = None
+    window: int = 256
+    batch: int = 500
+    patience: float = 0.5
+    agents_per_actor: int = 1
+    clock: Literal["real", "virtual"] = "real"
+    explore: int | None = None
+    delivery: Delivery | None = None
+
+    def __post_init__(self) -> None:
+        for key in ("cells", "window", "batch", "agents_per_actor"):
+            value = getattr(self, key)
+            if value is not None and value < 1:
+                raise ConfigError(f"runtime.{key}={value}: at least 1 is needed")
+        if not 0 < self.patience < float("inf"):
+            raise ConfigError(f"runtime.patience={self.patience}: a number of seconds above 0 is needed")
+        if self.explore is not None and self.clock != "virtual":
+            raise ConfigError("runtime.explore needs runtime.clock=virtual: real time cannot be steered")
+        if self.kind != "local":
+            for key, default in (("clock", "real"), ("explore", None), ("delivery", None)):
+                if getattr(self, key) != default:
+                    raise ConfigError(f"runtime.{key} needs runtime.kind=local, not {self.kind}")
+
+
+class Point(msgspec.Struct, frozen=True):
+    """One point of a grid: a game with its parameters, and who plays it.
+
+    Attributes:
+        game: The game.
+        agents: Who plays, in seat order.
+        labels: The settings that set this point apart, by dotted key.
+    """
+
+    game: Game[Any]
+    agents: tuple[Agent, ...]
+    labels: Mapping[str, Any] = {}  # noqa: RUF012
+
+    @property
+    def agent_ids(self) -> tuple[str, ...]:
+        """Seat ids, in seat order."""
+        return tuple(agent.agent_id for agent in self.agents)
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What a run is to play.
+
+    Matches are numbered through: those of the first grid point, then those of the second, and so on. The n-th
+    match of every point has the same seed, so points are compared under the same draws (common random numbers).
+
+    Attributes:
+        points: The grid points.
+        matches: How many matches each point plays.
+        seed: Seed of the run.
+    """
+
+    points: tuple[Point, ...]
+    matches: int
+    seed: int
+
+    def check(self) -> None:
+        """Check that every point can be played.
+
+        Raises:
+            ConfigError: Some game cannot be played by its seats.
+        """
+        if self.matches < 1:
+            raise ConfigError(f"num_matches={self.matches}: at least 1 is needed")
+        if not -(2**63) <= self.seed < 2**63:
+            raise ConfigError(f"seed={self.seed}: a 64-bit integer is needed")
+        for point in self.points:
+            point.game.check_seats(point.agent_ids)
+
+    @property
+    def total(self) -> int:
+        """How many matches there are in all."""
+        return len(self.points) * self.matches
+
+    def point(self, index: int) -> Point:
+        """Return the grid point of a match."""
+        return self.points[index // self.matches]
+
+    def spec(self, index: int) -> MatchSpec:
+        """Return what makes a match."""
+        number, repetition = divmod(index, self.matches)
+        seed = derive(self.seed, "match", repetition)
+        return MatchSpec(index, self.points[number].agent_ids, seed, number)
