@@ -157,7 +157,7 @@ def play_blocking(
     if settings.clock == "virtual":
         run_virtual(playing, explore=settings.explore)
     else:
-        with asyncio.Runner(loop_factory=_fast_loop()) as runner:
+        with asyncio.Runner(loop_factory=fast_loop()) as runner:
             runner.run(playing)
 
 
@@ -313,7 +313,7 @@ def _loop_is_running() -> bool:
     return True
 
 
-def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     try:
         import uvloop
     except ImportError:

@@ -1,0 +1,80 @@
+"""What `quorum bench` prints."""
+
+from __future__ import annotations
+
+import multiprocessing
+import platform
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.table import Table
+
+from experiments.bench.throughput import Throughput, measure, memory_of_open_matches
+from experiments.bench.yardstick import round_trips_per_second
+from experiments.display import console
+
+CASES = (("simple", 2, 6000), ("full", 3, 2000), ("full", 5, 1000))
+"""Mode, seats and matches of each case."""
+
+RUNTIMES = ("local", "packed", "ray")
+
+
+def run_bench(*, quick: bool) -> dict[str, Any]:
+    """Measure everything; takes one to two minutes, or a few seconds for the shape of it."""
+    import ray
+
+    from experiments.bench.calls import measure_calls
+    from experiments.runner import start_ray
+
+    scale = 10 if quick else 1
+    memory = _in_a_process_of_its_own(memory_of_open_matches, 1000 // scale)
+    results: list[Throughput] = []
+    started_here = not ray.is_initialized()
+    if started_here:
+        start_ray()
+    try:
+        with tempfile.TemporaryDirectory(prefix="quorum-bench-") as folder:
+            for runtime in RUNTIMES:
+                for mode, seats, matches in CASES:
+                    factor = 1 if runtime == "local" else 3
+                    results.append(measure(runtime, mode, seats, factor * matches // scale, Path(folder)))
+        calls = measure_calls(4000 // scale, 400_000 // scale)
+    finally:
+        if started_here:
+            ray.shutdown()
+    return {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "yardstick_round_trips_per_second": round_trips_per_second(),
+        "throughput": results,
+        "mib_per_1000_open_matches": memory * scale,
+        "calls": calls,
+    }
+
+
+def _in_a_process_of_its_own(function: Any, *args: Any) -> Any:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(function, args)
+
+
+def print_bench(*, as_json: bool, quick: bool) -> None:
+    """Measure and print."""
+    result = run_bench(quick=quick)
+    if as_json:
+        text = msgspec.json.format(msgspec.json.encode(result), indent=2).decode()
+        console.print(text, markup=False, soft_wrap=True)
+        return
+    console.print(f"yardstick: {result['yardstick_round_trips_per_second']:,.0f} round trips/s over two asyncio queues")
+    table = Table("runtime", "game", title="Provision point, complete record on disk", title_justify="left")
+    for heading in ("seats", "matches", "actions + messages/s", "ratio to yardstick"):
+        table.add_column(heading, justify="right")
+    for r in result["throughput"]:
+        table.add_row(r.runtime, r.mode, str(r.seats), f"{r.matches:,}", f"{r.per_second:,.0f}", f"{r.ratio:.2f}")
+    console.print(table)
+    calls = result["calls"]
+    console.print(
+        f"bare Ray calls: {calls.calls:,.0f} messages/s · link: {calls.link:,.0f} messages/s · {calls.ratio:.0f} times\n"
+        f"memory: {result['mib_per_1000_open_matches']:.0f} MiB for 1,000 open matches"
+    )

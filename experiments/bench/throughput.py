@@ -1,0 +1,117 @@
+"""How fast matches are played, from the first message to the record on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from actors.runtime.local import LocalCell
+from actors.runtime.plan import Plan, Settings
+from actors.runtime.scheduler import Scheduler
+from experiments.bench.players import plan as make_plan
+from experiments.bench.yardstick import round_trips_per_second
+from experiments.config import ExperimentConfig
+from experiments.results import Run
+from experiments.runner import describe_run, fast_loop
+from experiments.store import Batch, RunDirectory, encode
+
+
+class Throughput(msgspec.Struct, frozen=True):
+    """How fast matches were played.
+
+    Attributes:
+        runtime: Where.
+        mode: Mode of the game.
+        seats: Seats of a match.
+        matches: How many matches were played.
+        per_second: Actions and messages per second, with the complete record on disk.
+        ratio: The same as a ratio to the yardstick, measured just before and just after.
+    """
+
+    runtime: str
+    mode: str
+    seats: int
+    matches: int
+    per_second: float
+    ratio: float
+
+
+def measure(runtime: str, mode: str, seats: int, matches: int, folder: Path) -> Throughput:
+    """Play matches on a runtime and measure."""
+    plan = make_plan(mode, seats, matches)
+    settings = ExperimentConfig(runtime=runtime).settings()
+    directory = RunDirectory(folder / f"{runtime}-{mode}-{seats}-{time.monotonic_ns()}")
+    directory.create(describe_run(plan, settings, origin="python"))
+    before = round_trips_per_second()
+    with asyncio.Runner(loop_factory=fast_loop()) as runner:
+        seconds = runner.run(_play(plan, settings, directory))
+    after = round_trips_per_second()
+    units = _units(directory)
+    per_second = units / seconds
+    return Throughput(runtime, mode, seats, matches, per_second, per_second / ((before + after) / 2))
+
+
+def _units(directory: RunDirectory) -> int:
+    """Count the actions and messages that are on disk."""
+    events = Run(directory.path).events()["kind"]
+    return int(events.is_in(["action", "message"]).sum())
+
+
+async def _play(plan: Plan, settings: Settings, directory: RunDirectory) -> float:
+    if settings.kind == "local":
+        started = time.perf_counter()
+        async for records in LocalCell(plan, settings).play(range(plan.total)):
+            directory.add(encode(plan, records))
+        return time.perf_counter() - started
+    return await _play_on_ray(plan, settings, directory)
+
+
+async def _play_on_ray(plan: Plan, settings: Settings, directory: RunDirectory) -> float:
+    from actors.runtime.ray import default_cells, put_plan, start_cell
+
+    reference = put_plan(plan)
+    count = default_cells(settings)
+    cells = [await start_cell(reference, plan, settings, encode) for _ in range(count)]
+    await asyncio.gather(*(cell.exchange([]) for cell in cells))
+    ready = list(cells)
+
+    async def next_cell() -> Any:
+        return ready.pop()
+
+    def add(batch: Batch) -> None:
+        if batch.indexes:
+            directory.add(batch)
+
+    ahead = 2 * settings.window + settings.batch
+    scheduler = Scheduler(next_cell, cells=count, ahead=ahead, done=add, give_up=_never)
+    started = time.perf_counter()
+    await scheduler.run(range(plan.total))
+    return time.perf_counter() - started
+
+
+def _never(index: int) -> None:
+    raise AssertionError(f"match {index} took its processes down")
+
+
+def memory_of_open_matches(count: int) -> float:
+    """Return by how many MiB a process grows that holds `count` matches open at once (full, 3 seats)."""
+    plan = make_plan("full", 3, count)
+    before = _peak()
+    asyncio.run(_hold(plan, range(count)))
+    return _peak() - before
+
+
+async def _hold(plan: Plan, indexes: Sequence[int]) -> None:
+    settings = msgspec.structs.replace(ExperimentConfig(runtime="local").settings(), window=len(indexes))
+    async for _ in LocalCell(plan, settings).play(indexes):
+        pass
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
