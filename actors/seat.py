@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 from msgspec import Raw
 
-from actors.agent import Action, Answer, Decision
+from actors.agent import Action, Agent, Answer, Decision
 from actors.turn import TAKEN, Turn
 from sim.bus import Address, Bus
 from sim.errors import InboxFull
@@ -52,6 +52,7 @@ class Seat:
 
     Args:
         address: The match and the seat number.
+        agent: Who plays here.
         bus: Where the referee is reached.
         streams: Whether the agent reads all that arrives, or turns alone.
         capacity: Unread items at most.
@@ -65,7 +66,8 @@ class Seat:
         last_turn: Number of the turn that it was last asked for.
     """
 
-    def __init__(self, address: Address, bus: Bus, *, streams: bool = True, capacity: int = 8192) -> None:
+    def __init__(self, address: Address, agent: Agent, bus: Bus, *, streams: bool = True, capacity: int = 8192) -> None:
+        self.agent = agent
         self.memory: dict[str, Any] = {}
         self.end: dict[str, Any] | None = None
         self.events: list[Event] = []
@@ -355,7 +357,7 @@ def make_act(seat: int, turn: int, cause: int, answer: Answer, receipt: bool = F
     try:
         if isinstance(messages, (str, Message)):
             messages = (messages,)
-        said = tuple(_message(message) for message in messages) if messages else ()
+        said = tuple([_message(message) for message in messages]) if messages else ()
         if isinstance(action, ActionType):
             return Act(seat, turn, cause, action.name, Raw(_pack.encode(action)), said, "", receipt)
         if isinstance(action, Action):

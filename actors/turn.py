@@ -41,10 +41,16 @@ class _HistoryEntry(msgspec.Struct, frozen=True):
     payload: dict[str, Any] | None
 
 
+class _Said(msgspec.Struct, frozen=True):
+    agent_id: str
+    messages: tuple[str, ...] = ()
+
+
 TAKEN = ("action", "timeout", "forfeit")
 """Kinds of events in which a seat takes an action, of its own or by default."""
 
 _entry_decoder = msgspec.json.Decoder(_HistoryEntry)
+_public_decoder = msgspec.json.Decoder(_Said)
 _chat_decoder = msgspec.json.Decoder(Chat)
 _view_decoder = msgspec.msgpack.Decoder()
 
@@ -157,8 +163,14 @@ class Turn:
     @property
     def messages(self) -> list[Chat]:
         """What was said since this seat was last asked, in order."""
-        news = self.seat.events[self._start : self._end]
-        return [_chat_decoder.decode(event.body) for event in news if event.kind == "message"]
+        said: list[Chat] = []
+        for event in self.seat.events[self._start : self._end]:
+            if event.kind == "message":
+                said.append(_chat_decoder.decode(event.body))
+            elif event.kind == "action":
+                public = _public_decoder.decode(event.body)
+                said.extend(Chat(public.agent_id, text, None) for text in public.messages)
+        return said
 
     @property
     def agent_id(self) -> str:

@@ -145,7 +145,10 @@ def _action(event: dict[str, Any], body: dict[str, Any]) -> Text:
     fields = body.get("private") or body.get("payload") or {}
     said = ", ".join(f"{key} = {_number(value)}" for key, value in fields.items())
     text = Text(f"{body['action']}", style="cyan").append(f"  {said}" if said else "", style="default")
-    return text.append(f"   [{body['phase']}, round {body['round']}]", style="dim")
+    text.append(f"   [{body['phase']}, round {body['round']}]", style="dim")
+    for message in body.get("messages", ()):
+        text.append(f"\n{'':28}“{message}”")
+    return text
 
 
 def _default(event: dict[str, Any], body: dict[str, Any]) -> Text:

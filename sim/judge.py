@@ -251,10 +251,14 @@ class Judge:
         self._pings[sender] += 1
 
     def _accept(self, sender: int, act: Act, action: ActionType, turn: _Turn | None) -> None:
+        said: list[str] = []
         for message in act.messages:
-            self.log.message(sender, act.cause, message)
+            if message.to is None:
+                said.append(message.text)
+            else:
+                self.log.private_message(sender, act.cause, message)
         turn_id, round_number = (turn.id, turn.round) if turn is not None else (act.turn, 0)
-        body = self._body(sender, turn_id, round_number, action)
+        body = self._body(sender, turn_id, round_number, action, tuple(said))
         self.log.action("action", sender, act.cause, body, self.game.public_part(action))
         if type(action) is not MessageOnly:
             self._close_turn(sender)
@@ -419,6 +423,8 @@ class Judge:
             own = {"status": outcome.status, "trigger": outcome.trigger, "utility": outcome.utilities[seat]}
             self.outbox.append((seat, MatchEnd(_json.encode(own | outcome.details))))
 
-    def _body(self, seat: int, turn: int, round_number: int, action: ActionType | None) -> ActionBody:
+    def _body(
+        self, seat: int, turn: int, round_number: int, action: ActionType | None, said: tuple[str, ...] = ()
+    ) -> ActionBody:
         name = None if action is None else action.name
-        return ActionBody(self.spec.agent_ids[seat], self._phase.name, round_number, turn, name, action)
+        return ActionBody(self.spec.agent_ids[seat], self._phase.name, round_number, turn, name, action, said)

@@ -77,12 +77,11 @@ class EventLog:
         """A phase begins."""
         self._write("phase", REFEREE, 0, None, _json.encode({"phase": name}))
 
-    def message(self, sender: int, cause: int, message: Message) -> None:
-        """A chat message; a private one goes to its sender and its recipients."""
+    def private_message(self, sender: int, cause: int, message: Message) -> None:
+        """A message that its sender and its recipients alone can read."""
+        assert message.to is not None
         self.messages += 1
-        recipients = None
-        if message.to is not None:
-            recipients = tuple(s for s, a in enumerate(self.agent_ids) if s == sender or a in message.to)
+        recipients = tuple(s for s, a in enumerate(self.agent_ids) if s == sender or a in message.to)
         body = _json.encode(MessageBody(self.agent_ids[sender], message.text, message.to))
         self._write("message", sender, cause, recipients, body)
 
@@ -90,6 +89,7 @@ class EventLog:
         self, kind: EventKind, sender: int, cause: int, body: ActionBody, public_part: ActionType | None
     ) -> None:
         """An action that was taken, or a default that was given; what is private stays in the record."""
+        self.messages += len(body.messages)
         if public_part is not None:
             body = msgspec.structs.replace(body, payload=public_part, private=body.payload)
         event = self._write(kind, sender, cause, None, _json.encode(body))

@@ -73,6 +73,7 @@ class ActionBody(Struct, frozen=True, omit_defaults=True):
         turn: In which turn.
         action: Name of the action; None where the game has no default.
         payload: Its fields, as everybody may see them.
+        messages: What was said to all along with it. Private messages are events of their own.
         deadline: When the turn lapsed, for a timeout.
         private: Its fields in full where the others may not see all; the record alone holds this.
         error: Why the seat forfeits; the record alone holds this.
@@ -84,6 +85,7 @@ class ActionBody(Struct, frozen=True, omit_defaults=True):
     turn: int
     action: str | None
     payload: Any
+    messages: tuple[str, ...] = ()
     deadline: float | None = None
     private: Any = None
     error: str | None = None
@@ -101,11 +103,11 @@ class EndBody(Outcome, frozen=True):
 
 
 class MessageBody(Struct, frozen=True):
-    """A chat message. Attributes as in `Message`, with the sender's id."""
+    """A private chat message. Attributes as in `Message`, with the sender's id."""
 
     agent_id: str
     text: str
-    to: tuple[str, ...] | None
+    to: tuple[str, ...]
 
 
 class RejectedBody(Struct, frozen=True, omit_defaults=True):

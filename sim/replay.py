@@ -89,7 +89,8 @@ def _item(event: Event, messages: tuple[Message, ...]) -> ToReferee:
         case "action":
             body = msgspec.json.decode(event.body, type=ActionBody)
             payload = body.payload if body.private is None else body.private
-            return Act(event.sender, body.turn, event.cause, body.action or "", _packed(payload), messages)
+            said = (*messages, *(Message(text) for text in body.messages))
+            return Act(event.sender, body.turn, event.cause, body.action or "", _packed(payload), said)
         case "rejected":
             return _rejected(event)
         case "timeout":

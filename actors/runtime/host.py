@@ -49,7 +49,7 @@ class AgentHost:
             ask = seat.receive(message)
             if ask is not None:
                 if seat.task is None:
-                    self._clock.soon(self._decide, self._agent_at(to), seat, ask)
+                    self._clock.soon(self._decide, seat, ask)
                 else:
                     seat.put(ask)
         except InboxFull as error:
@@ -67,7 +67,7 @@ class AgentHost:
 
     def _open(self, address: Address) -> Seat:
         agent = self._agent_at(address)
-        seat = self._seats[address] = Seat(address, self._bus, streams=not agent.decides)
+        seat = self._seats[address] = Seat(address, agent, self._bus, streams=not agent.decides)
         if not agent.decides:
             seat.task = asyncio.get_running_loop().create_task(self._play(agent, seat))
             self._tasks.add(seat.task)
@@ -80,9 +80,9 @@ class AgentHost:
             assert seat.task is not None
             self._clock.at(self._clock.now() + GRACE, seat.task.cancel)
 
-    def _decide(self, agent: Agent, seat: Seat, ask: YourTurn | PhaseOpen) -> None:
+    def _decide(self, seat: Seat, ask: YourTurn | PhaseOpen) -> None:
         try:
-            answer = agent.decide(seat.turn(ask))
+            answer = seat.agent.decide(seat.turn(ask))
         except Exception as error:
             seat.forfeit(ask.turn, error)
         else:

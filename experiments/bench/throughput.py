@@ -18,7 +18,7 @@ from experiments.bench.players import plan as make_plan
 from experiments.bench.yardstick import round_trips_per_second
 from experiments.config import ExperimentConfig
 from experiments.results import Run
-from experiments.runner import describe_run, fast_loop
+from experiments.runner import describe_run, fast_loop, tuned_memory
 from experiments.store import Batch, RunDirectory, encode
 
 
@@ -48,8 +48,9 @@ def measure(runtime: str, mode: str, seats: int, matches: int, folder: Path) -> 
     settings = ExperimentConfig(runtime=runtime).settings()
     directory = RunDirectory(folder / f"{runtime}-{mode}-{seats}-{time.monotonic_ns()}")
     directory.create(describe_run(plan, settings, origin="python"))
+    encode(plan, [])  # what is imported late is imported now
     before = round_trips_per_second()
-    with asyncio.Runner(loop_factory=fast_loop()) as runner:
+    with tuned_memory(), asyncio.Runner(loop_factory=fast_loop()) as runner:
         seconds = runner.run(_play(plan, settings, directory))
     after = round_trips_per_second()
     units = _units(directory)
@@ -59,8 +60,8 @@ def measure(runtime: str, mode: str, seats: int, matches: int, folder: Path) -> 
 
 def _units(directory: RunDirectory) -> int:
     """Count the actions and messages that are on disk."""
-    events = Run(directory.path).events()["kind"]
-    return int(events.is_in(["action", "message"]).sum())
+    run = Run(directory.path)
+    return int((run.events()["kind"] == "action").sum() + run.matches()["messages"].sum())
 
 
 async def _play(plan: Plan, settings: Settings, directory: RunDirectory) -> float:
