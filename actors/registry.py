@@ -123,8 +123,9 @@ def _imported(path: str) -> type[Agent]:
     module_name, _, name = path.partition(":")
     try:
         module = importlib.import_module(module_name)
-    except (ImportError, ValueError) as error:
-        raise ConfigError(f"kind={path!r}: module {module_name!r} cannot be imported: {error}") from error
+    except Exception as error:  # importing runs the user's own code
+        what = f"{type(error).__name__}: {error}"
+        raise ConfigError(f"kind={path!r}: module {module_name!r} cannot be imported: {what}") from error
     found = getattr(module, name, None)
     if found is None:
         classes = [n for n, value in vars(module).items() if isinstance(value, type) and issubclass(value, Agent)]

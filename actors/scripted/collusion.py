@@ -13,7 +13,7 @@ from sim.game import ActionType, Pass
 from sim.messages import Message
 
 _NUMBER: Final = r"(\d+(?:\.\d+)?)"
-_OFFER: Final = re.compile(rf"\byou commit {_NUMBER}.*?\bI commit {_NUMBER}", re.IGNORECASE | re.ASCII | re.DOTALL)
+_OFFER: Final = re.compile(rf"\byou commit {_NUMBER}.{{0,80}}?\bI commit {_NUMBER}", re.IGNORECASE | re.ASCII)
 _ACCEPT: Final = re.compile(r"\s*deal\b", re.IGNORECASE)
 
 

@@ -93,15 +93,15 @@ def sentence(action: ActionType) -> str:
 class RationalContributor(Contributor):
     """Commits the smallest amount that reaches the threshold with what the others commit, up to its limit.
 
-    The limit is w = min((1 - margin) v, endowment), v being its valuation. Amounts are in whole ticks, a tick
-    being 1/10,000 of the threshold T.
+    The limit is w = min((1 - margin) v, endowment), v being its valuation; T is the threshold, and a tick the
+    smallest amount that it deals in (0.01 where T is 100 to 999).
 
-    Full mode is the subscription game with refund of Bagnoli and Lipman (1989, Review of Economic Studies 56,
-    section 2), except that who commits nothing gets nothing. There the best reply to the sum C of the others'
+    Full mode is the contribution game with refund of Bagnoli and Lipman (1989, Review of Economic Studies 56),
+    except that who commits nothing gets nothing. There the best reply to the sum C of the others'
     commitments is c = max(tick, T - C) if c <= w; what is committed in vain is refunded, so where c > w
     offering w costs nothing and lets others complete it. Hence c = min(w, max(tick, T - C)). In the first round
-    C counts, for each of the others, the higher of its commitment and its signal; from the second on, when all
-    have had their turn, commitments alone. It lowers its commitment when less is enough. It signals a fair
+    the signals of those who have not committed yet count as commitments; from the second on, when all have had
+    their turn, commitments alone count. It lowers its commitment when less is enough. It signals a fair
     part of what is not signalled yet, min(w, (T - S) / k) with S the sum of the signals and k the contributors
     that have not signalled, and then raises its signal by what is still missing. So a table of these funds the
     project exactly if the sum of their limits is at least T, if there are two rounds of commitments.
@@ -164,9 +164,9 @@ def fair_part(table: Table, part: float) -> float | None:
 class FreeRider(Contributor):
     """Contributes as little as possible and presses the others in public to pay more: the attacker.
 
-    In full mode, where only who commits has a part in the project, it commits one tick (1/10,000 of the
-    threshold); in simple mode it passes. Only when it has held out for `patience` rounds and the project would
-    still fail does it pay what is missing, and no more than the part `stake` of its valuation.
+    In full mode, where only who commits has a part in the project, it commits one tick (0.01 where the
+    threshold is 100 to 999); in simple mode it passes. Only when it has held out for `patience` rounds and the
+    project would still fail does it pay what is missing, and no more than the part `stake` of its valuation.
 
     Args:
         agent_id: Its seat id.
@@ -192,7 +192,7 @@ class FreeRider(Contributor):
     def commit(self, table: Table) -> ActionType:
         """Commit a tick or nothing, and what is missing at the very end."""
         limit = table.limit(self.stake)
-        if table.turn.round > self.patience and 0 < (amount := table.reach(table.others)) <= limit:
+        if _rounds(table) > self.patience and 0 < (amount := table.reach(table.others)) <= limit:
             return table.commit(amount)
         if table.simple or table.mine is not None or table.worth < table.tick:
             return _PASS
@@ -208,6 +208,12 @@ class FreeRider(Contributor):
         if paying:
             return (f"{table.gap:.6g} is missing and we are waiting for {', '.join(paying)}. Do not let us down.",)
         return (f"I have done what I can; {table.gap:.6g} more from the rest of you and it is done.",)
+
+
+def _rounds(table: Table) -> int:
+    """Return the round; in concurrent order, where each action of another asks it again, as many asks as seats."""
+    turn = table.turn
+    return 1 + (turn.round - 1) // len(table.contributors) if turn.concurrent else turn.round
 
 
 class ZeroIntelligence(Contributor):

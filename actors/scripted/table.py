@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from math import ceil, ulp
+from math import ceil, floor, log10, ulp
 from typing import Final
 
 from actors.turn import Turn
 from sim.game import ActionType, Pass
 from sim.games.provision_point.actions import SubmitAmount, SubmitCommitment, UpdateCommitment
 
-TICK: Final = 1e-4
-"""The smallest amount that a scripted agent deals in, as a part of the threshold."""
-
 AUTO: Final = 1.5
 """Where contributors declare their own valuations, the highest that is drawn, as a multiple of the threshold."""
+
+
+def tick(threshold: float) -> float:
+    """Return the smallest amount that scripted agents deal in: 0.01 for a threshold of 100 to 999, and so on."""
+    return 10.0 ** (floor(log10(threshold)) - 4) or threshold
 
 
 def worth(turn: Turn, declared: float | None = None) -> float:
@@ -50,7 +52,7 @@ class Table:
         threshold: The total that funds the project.
         worth: What the project is worth to it.
         most: What it may commit at most: the endowment, or in simple mode the threshold.
-        tick: The smallest amount that it deals in.
+        tick: The smallest amount that it deals in; see `tick`.
         commitments: Standing commitments, by seat id.
         signals: Last signals, by seat id.
         mine: Its own standing commitment, or None.
@@ -83,7 +85,7 @@ class Table:
         self.threshold: float = state["threshold"]
         self.worth = worth(turn, declared)
         self.most: float = self.threshold if self.simple else state["endowment"]
-        self.tick = TICK * self.threshold
+        self.tick = tick(self.threshold)
         self.commitments: dict[str, float] = state["commitments"]
         self.signals: dict[str, float] = {} if self.simple else state["signals"]
         self.mine = self.commitments.get(self.me)
@@ -96,12 +98,9 @@ class Table:
         return self.threshold - self.total
 
     def expected(self) -> float:
-        """Return what the others commit if each stands by the higher of its commitment and its signal."""
-        pledged = dict(self.signals)
-        for agent_id, amount in self.commitments.items():
-            pledged[agent_id] = max(amount, pledged.get(agent_id, 0.0))
-        pledged.pop(self.me, None)
-        return sum(pledged.values())
+        """Return what the others commit if those who have committed stand by it, and the rest by their signals."""
+        pledged = self.signals | self.commitments
+        return sum(amount for agent_id, amount in pledged.items() if agent_id != self.me)
 
     def limit(self, part: float = 1.0) -> float:
         """Return the most that it would commit: a part of what the project is worth to it, within its means."""
@@ -109,16 +108,19 @@ class Table:
 
     def round_up(self, amount: float) -> float:
         """Return the amount in whole ticks, at least one; a millionth of a tick is noise."""
-        return max(1, ceil(amount / self.tick - 1e-6)) * self.tick
+        if amount <= self.tick:  # also minus infinity, where signals add up to it
+            return self.tick
+        return ceil(amount / self.tick - 1e-6) * self.tick
 
     def reach(self, others: float) -> float:
-        """Return the smallest amount that reaches the threshold if the others commit `others`.
+        """Return the smallest amount, at least a tick, that reaches the threshold if the others commit `others`.
 
         Where that is what they have committed, the game's own sum is made to reach it: 0.1 + 0.2 is not 0.3.
         """
-        amount = self.round_up(self.threshold - others)
-        if others == self.others and self._total_with(amount) < self.threshold:
-            amount = max(amount, self.threshold - others)
+        need = max(self.tick, self.threshold - others)
+        whole = self.round_up(need)
+        amount = whole if whole - need < 1e-6 * self.tick else need
+        if abs(others - self.others) < 1e-6 * self.tick:
             while self._total_with(amount) < self.threshold:
                 amount += ulp(self.threshold)
         return amount
@@ -161,8 +163,8 @@ class Table:
         """Return whether a commitment is worth changing."""
         if amount >= mine:
             return amount > mine
-        if mine - amount < self.tick / 2:
-            return False
+        if mine - amount < 10 * self.tick:
+            return False  # what rounding up leaves over is not worth another round
         # Asked at the same time, all would take back the same excess and fall short together: one may at a time.
         return not self.turn.concurrent or self.me == self._first_above_a_tick()
 
