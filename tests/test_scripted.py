@@ -69,6 +69,11 @@ def bodies(record: MatchRecord, kind: str) -> list[dict[str, Any]]:
     return [msgspec.json.decode(event.body) for event in record.events if event.kind == kind]
 
 
+def said_to_all(record: MatchRecord) -> list[tuple[str, str]]:
+    """Return (who, what) of each public message."""
+    return [(b["agent_id"], text) for b in bodies(record, "action") for text in b.get("messages", ())]
+
+
 def amounts(record: MatchRecord, agent_id: str) -> list[float]:
     """Return every amount that an agent signalled or committed, in order."""
     payloads = [b["payload"] for b in bodies(record, "action") if b["agent_id"] == agent_id]
@@ -138,7 +143,7 @@ def test_talkers_say_one_public_sentence_with_each_action(mode: Literal["full", 
         (record,) = play(game, line_up(kind, kind, kind, talk=True))
         assert_clean(record)
         assert record.messages == record.turns
-        assert all(body["to"] is None for body in bodies(record, "message"))
+        assert len(said_to_all(record)) == record.turns
 
 
 def test_the_same_seed_gives_the_same_outcomes_and_another_seed_others() -> None:
@@ -284,8 +289,8 @@ def test_in_simple_mode_a_stubborn_free_rider_loses_less_than_those_it_exploits(
 def test_a_free_rider_presses_the_others_in_public_unless_told_not_to() -> None:
     agents = line_up("rational", "free_rider")
     (record,) = play(ProvisionPointGame(mode="simple"), agents)
-    said = bodies(record, "message")
-    assert said and all(body["agent_id"] == "a1" and body["to"] is None for body in said)
+    assert {who for who, _ in said_to_all(record)} == {"a1"}
+    assert record.messages == len(said_to_all(record))
     agents[1] = make_agent("free_rider", "a1", {"talk": False})
     assert play(ProvisionPointGame(mode="simple"), agents)[0].messages == 0
 
@@ -302,6 +307,7 @@ def test_a_colluders_messages_reach_its_partners_alone(mode: Literal["full", "si
     agents[3] = make_agent("colluder", "a3", {"partners": ["a1"]})
     sent = 0
     for record in play(game, agents, range(20)):
+        assert not {"a1", "a3"} & {who for who, _ in said_to_all(record)}
         for event in record.events:
             if event.kind == "message" and event.sender in (1, 3):
                 sent += 1
@@ -315,7 +321,7 @@ def test_colluders_honour_an_accepted_deal() -> None:
     agents[2] = make_agent("colluder", "a2", {"partners": ["a1"]})
     (record,) = play(ProvisionPointGame(valuations=values), agents)
     assert commitments(record) == {"a1": 50.0, "a2": 50.0}
-    private = [body for body in bodies(record, "message") if body["to"]]
+    private = bodies(record, "message")
     assert [body["agent_id"] for body in private] == ["a1", "a2"]
     assert record.outcome.utilities == (0.0, 20.0, 20.0, 0.0)
 
@@ -361,7 +367,7 @@ def test_a_coordinator_announces_what_it_is_told_and_reports_totals() -> None:
     (announced,) = [b["payload"] for b in bodies(record, "action") if b["action"] == "announce_project"]
     assert (announced["description"], announced["threshold"]) == ("A cluster", 120.0)
     assert record.outcome.details["total_committed"] == 120.0
-    said = [body["text"] for body in bodies(record, "message")]
+    said = [text for _, text in said_to_all(record)]
     assert "120 of 120 is committed: we have it. Please stand by it." in said
     assert len(set(said)) == len(said)
 
