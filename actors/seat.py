@@ -9,7 +9,6 @@ from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
-from msgspec import Raw
 
 from actors.agent import Action, Agent, Answer, Decision
 from actors.turn import TAKEN, Turn
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 _pack = msgspec.msgpack.Encoder()
-_EMPTY = Raw(_pack.encode({}))
+_EMPTY = _pack.encode({})
 _OVER = Rejection("match_not_running", "the match is over")
 
 Item: TypeAlias = YourTurn | PhaseOpen | Event | Verdict | MatchEnd
@@ -359,11 +358,11 @@ def make_act(seat: int, turn: int, cause: int, answer: Answer, receipt: bool = F
             messages = (messages,)
         said = tuple([_message(message) for message in messages]) if messages else ()
         if isinstance(action, ActionType):
-            return Act(seat, turn, cause, action.name, Raw(_pack.encode(action)), said, "", receipt)
+            return Act(seat, turn, cause, action.name, _pack.encode(action), said, "", receipt)
         if isinstance(action, Action):
             if not isinstance(action.type, str):
                 raise TypeError(f"the action's name is {type(action.type).__name__}, not text")
-            payload = Raw(_pack.encode(action.payload)) if action.payload else _EMPTY
+            payload = _pack.encode(action.payload) if action.payload else _EMPTY
             return Act(seat, turn, cause, action.type, payload, said, "", receipt)
         raise TypeError(f"an Action, a typed action or a Decision is needed, not {type(action).__name__}")
     except Exception as error:  # encoding runs the agent's own objects, which may raise anything

@@ -9,14 +9,13 @@ from functools import lru_cache
 from typing import Any, Final, TypeVar, Union, get_args, get_origin
 
 import msgspec
-from msgspec import Raw
 
 A = TypeVar("A")
 
 _NUMBER: Final = re.compile(r"\s*\$?\s*([+-]?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?|[+-]?\.\d+)\s*\Z", re.ASCII)
 
 
-def decode_payload(kind: type[A], payload: Raw) -> A:
+def decode_payload(kind: type[A], payload: bytes) -> A:
     """Decode a payload into an action type.
 
     Numbers may be numeric text ("50", "$50", "1,500.25"), and must be finite.
@@ -64,7 +63,7 @@ def _union_members(kind: Any) -> tuple[Any, ...]:
     return (getattr(kind, "__origin__", kind),)
 
 
-def _decode_leniently(kind: type[A], payload: Raw, error: Exception) -> A:
+def _decode_leniently(kind: type[A], payload: bytes, error: Exception) -> A:
     """Try once more with the numeric text of float fields read as numbers."""
     _, floats, _ = _schema(kind)
     try:

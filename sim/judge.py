@@ -35,7 +35,7 @@ from sim.messages import (
     YourTurn,
 )
 from sim.record import ActionBody, MatchRecord, MatchSpec
-from sim.rng import derive, generator
+from sim.rng import derive_each, generator
 from sim.turns import Concurrent, RoundRobin, TurnKeeper
 
 _NO_ATTEMPT = ("agent_not_in_match", "duplicate", "late", "not_your_turn")
@@ -112,6 +112,7 @@ class Judge:
         roles = tuple(game.role(spec.agent_ids, seat) for seat in self._seats)
         private = [game.private_facts(self.state, seat) for seat in self._seats]
         self.log.opened(game.game_id, roles, private)
+        seeds = derive_each(spec.seed, "seat", len(spec.agent_ids))
         for seat in self._seats:
             opening = MatchOpen(
                 match_id=spec.match_id,
@@ -120,7 +121,7 @@ class Judge:
                 role=roles[seat],
                 rules=game.rules_text(roles[seat]),
                 private=private[seat],
-                seed=derive(spec.seed, "seat", seat),
+                seed=seeds[seat],
             )
             self.outbox.append((seat, opening))
         self._begin(game.phase(self.state))
@@ -192,7 +193,7 @@ class Judge:
         if act.cause in seen:
             raise _Refused("duplicate", f"submission {act.cause} was received before")
         seen.add(act.cause)
-        size = submission_size(act)
+        size = submission_size(act) if act.messages else len(act.payload)
         if size > game.max_bytes:
             raise _Refused("too_large", f"{size:,} bytes; at most {game.max_bytes:,} are allowed")
         kind = game.action_types.get(act.action)

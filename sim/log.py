@@ -138,7 +138,7 @@ def _rejected_body(agent_id: str | None, act: Act, rejection: Rejection) -> Reje
         body,
         action=act.action[:200],
         payload=payload,
-        packed=bytes(act.payload) if payload is None else None,
+        packed=act.payload if payload is None else None,
         messages=act.messages,
         problem=act.problem,
     )
@@ -175,7 +175,7 @@ def as_json(packed: Raw) -> Raw | None:
         if value is None or _nests(value, _DEPTH):
             return None
         text = msgspec.json.encode(value)
-        if msgspec.msgpack.encode(msgspec.json.decode(text)) == bytes(packed):
+        if msgspec.msgpack.encode(msgspec.json.decode(text)) == packed:
             return Raw(text)
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError):
         pass

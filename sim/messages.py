@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
-from msgspec import Raw
 
 from sim.errors import CodecError, TooLarge
 
@@ -214,7 +213,7 @@ class Act(Struct, frozen=True, tag="act"):
     turn: int
     cause: int
     action: str
-    payload: Raw
+    payload: bytes
     messages: tuple[Message, ...] = ()
     problem: str = ""
     receipt: bool = False

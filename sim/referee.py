@@ -14,7 +14,6 @@ from sim.judge import Judge
 from sim.messages import REFEREE, Abort, Act, AnyMessage, Deadline, Forfeit, Lost, ToReferee, ToSeat, Update
 from sim.record import MatchRecord, MatchSpec
 
-
 _STRANGER = -2
 """Stands for a sender that has no seat in this match."""
 
@@ -65,7 +64,10 @@ class Referee:
         """Open the match."""
         self._opened = self._clock.now()
         self._bus.attach(self._address, self._receive)
-        self._guard(self.judge.open)
+        try:
+            self.judge.open()
+        except Exception as error:
+            self._abort(error)
         self._after()
 
     def post(self, item: ToReferee) -> None:
@@ -82,19 +84,21 @@ class Referee:
 
     def _read(self, entry: tuple[int, ToReferee]) -> None:
         sender, item = entry
-        self._guard(self.judge.read, sender, item, self._clock.now() - self._opened)
+        judge = self.judge
+        try:
+            judge.read(sender, item, self._clock.now() - self._opened)
+        except Exception as error:
+            self._abort(error)
         if type(item) is Act and item.receipt and 0 <= sender < len(self._seats):
-            self.judge.outbox.append((sender, None))
+            judge.outbox.append((sender, None))
         self._after()
 
-    def _guard(self, step: Callable[..., None], *args: Any) -> None:
-        """Take a step; a game whose rules raise ends its own match and no other."""
-        try:
-            step(*args)
-        except Exception as error:
-            if self.judge.outcome is not None:
-                raise
-            self.judge.read(REFEREE, Abort(f"the rules raised {type(error).__name__}: {error}"), self.judge.log.now)
+    def _abort(self, error: Exception) -> None:
+        """A game whose rules raise ends its own match and no other."""
+        judge = self.judge
+        if judge.outcome is not None:
+            raise error
+        judge.read(REFEREE, Abort(f"the rules raised {type(error).__name__}: {error}"), judge.log.now)
 
     def _after(self) -> None:
         judge = self.judge

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from msgspec import Raw
 
 from sim.errors import RecordMismatch
 from sim.game import Game
@@ -13,7 +12,7 @@ from sim.judge import Judge
 from sim.messages import Abort, Act, Deadline, Event, Forfeit, Lost, Message, ToReferee
 from sim.record import ActionBody, MatchRecord, MatchSpec, MessageBody, RejectedBody
 
-_NOTHING = Raw(msgspec.msgpack.encode({}))
+_NOTHING = msgspec.msgpack.encode({})
 
 _MAX_SIZE = 1 << 30
 """Bytes of the largest submission that is judged again; a size above it was written by nobody but a forger."""
@@ -109,16 +108,16 @@ def _item(event: Event, messages: tuple[Message, ...]) -> ToReferee:
 def _rejected(event: Event) -> Act:
     body = msgspec.json.decode(event.body, type=RejectedBody)
     if body.packed is not None:
-        payload = Raw(body.packed)
+        payload = body.packed
     elif body.size > _MAX_SIZE:
         raise ValueError(f"a submission of {body.size:,} bytes")
     elif body.size:
-        payload = Raw(b"\0" * body.size)
+        payload = b"\0" * body.size
     else:
         payload = _packed(body.payload)
     said = tuple(msgspec.convert(message, Message) for message in body.messages)
     return Act(body.claimed, body.turn, event.cause, body.action, payload, said, body.problem)
 
 
-def _packed(payload: Any) -> Raw:
-    return _NOTHING if payload is None else Raw(msgspec.msgpack.encode(payload))
+def _packed(payload: Any) -> bytes:
+    return _NOTHING if payload is None else msgspec.msgpack.encode(payload)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from hashlib import blake2b
+from hashlib import blake2b, shake_128
 
 
 def derive(seed: int, *names: int | str) -> int:
@@ -18,6 +18,12 @@ def derive(seed: int, *names: int | str) -> int:
     """
     digest = blake2b(repr((seed, *names)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
+
+
+def derive_each(seed: int, name: str, count: int) -> list[int]:
+    """Derive `count` seeds at once: those of the seats of a match."""
+    digest = shake_128(repr((seed, name)).encode()).digest(8 * count)
+    return [int.from_bytes(digest[8 * n : 8 * n + 8], "big") >> 1 for n in range(count)]
 
 
 def generator(seed: int, *names: int | str) -> random.Random:

@@ -85,9 +85,8 @@ class Cell:
         for seat in range(len(point.agents)):
             address = Address(index, seat)
             self._bus.attach(address, self._route(address))
-        reactive = [seat for seat, agent in enumerate(point.agents) if agent.reactive]
         self._open += 1
-        Referee(self._plan.spec(index), point.game, self._bus, self._clock, self._ended, reactive=reactive).open()
+        Referee(self._plan.spec(index), point.game, self._bus, self._clock, self._ended, reactive=point.reactive).open()
 
     def _ended(self, record: MatchRecord) -> None:
         for seat in range(len(record.spec.agent_ids)):

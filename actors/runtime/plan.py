@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
@@ -56,7 +58,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                     raise ConfigError(f"runtime.{key} needs runtime.kind=local, not {self.kind}")
 
 
-class Point(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Point:
     """One point of a grid: a game with its parameters, and who plays it.
 
     Attributes:
@@ -67,15 +70,21 @@ class Point(msgspec.Struct, frozen=True):
 
     game: Game[Any]
     agents: tuple[Agent, ...]
-    labels: Mapping[str, Any] = {}  # noqa: RUF012
+    labels: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def agent_ids(self) -> tuple[str, ...]:
         """Seat ids, in seat order."""
         return tuple(agent.agent_id for agent in self.agents)
 
+    @cached_property
+    def reactive(self) -> tuple[int, ...]:
+        """Seats whose agents are to be told of every event at once."""
+        return tuple(seat for seat, agent in enumerate(self.agents) if agent.reactive)
 
-class Plan(msgspec.Struct, frozen=True):
+
+@dataclass(frozen=True)
+class Plan:
     """What a run is to play.
 
     Matches are numbered through: those of the first grid point, then those of the second, and so on. The n-th

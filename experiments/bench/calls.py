@@ -54,7 +54,7 @@ def measure_calls(calls: int, messages: int) -> CallRates:
 
 async def _measure(calls: int, messages: int) -> CallRates:
     sink: Any = ray.remote(num_cpus=0, enable_task_events=False)(_Sink).remote()
-    payload = msgspec.Raw(msgspec.msgpack.encode({"amount": 50.0}))
+    payload = msgspec.msgpack.encode({"amount": 50.0})
     act = Act(1, 7, 3, "submit_commitment", payload, (Message("I am in with my share."),))
     await asyncio.gather(*(sink.take.remote(b"warm") for _ in range(200)))
 
