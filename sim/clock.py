@@ -13,6 +13,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextvars import Context
+from math import ulp
 from typing import Any, Protocol, TypeVar
 
 from sim.errors import DeadlockError
@@ -101,6 +102,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
             self._schedule.shuffle(runnable)
             self._ready.clear()
             self._ready.extend(runnable)
+        # Far from 0 the grain of a float is coarser than that.
+        self._clock_resolution = max(1e-9, 2 * ulp(self._selector.now))
         super()._run_once()  # type: ignore[misc]
 
     def _process_events(self, event_list: list[Any]) -> None:

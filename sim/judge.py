@@ -15,7 +15,7 @@ import msgspec
 from sim.actions import decode_payload
 from sim.errors import IllegalAction
 from sim.game import ActionType, Game, MessageOnly, Outcome, Pass, Phase
-from sim.log import EventLog, is_unicode, submission_size
+from sim.log import EventLog, submission_size
 from sim.messages import (
     REFEREE,
     Abort,
@@ -193,15 +193,16 @@ class Judge:
         if act.cause in seen:
             raise _Refused("duplicate", f"submission {act.cause} was received before")
         seen.add(act.cause)
-        size = submission_size(act) if act.messages else len(act.payload)
+        try:
+            size = submission_size(act)
+        except UnicodeEncodeError:
+            raise _Refused("invalid_payload", "text that is not Unicode") from None
         if size > game.max_bytes:
             raise _Refused("too_large", f"{size:,} bytes; at most {game.max_bytes:,} are allowed")
         kind = game.action_types.get(act.action)
-        if (act.messages or kind is None) and not is_unicode(act):
-            raise _Refused("invalid_payload", "text that is not Unicode")
         if kind is None:
             if act.problem:
-                raise _Refused("invalid_payload", act.problem)
+                raise _Refused("invalid_payload", act.problem[:500])
             known = ", ".join(game.action_types)
             raise _Refused("invalid_action_type", f"{act.action[:40]!r} is not an action of this game: {known}")
         turn = self._open.get(sender)
@@ -239,7 +240,9 @@ class Judge:
         if count > most:
             raise _Refused("game_rule_violation", f"{count} messages in one submission; at most {most} are allowed")
         for message in act.messages:
-            for agent_id in message.to or ():
+            if message.to is None:
+                continue
+            for agent_id in message.to:
                 if agent_id not in self.spec.agent_ids:
                     raise _Refused("invalid_payload", f"a message to {agent_id[:40]!r}, who is not in this match")
 

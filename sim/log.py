@@ -129,10 +129,12 @@ class EventLog:
 
 def _rejected_body(agent_id: str | None, act: Act, rejection: Rejection) -> RejectedBody:
     body = RejectedBody(agent_id, rejection.code, rejection.reason, act.seat, act.turn)
-    if rejection.code == "too_large" or (rejection.code in _UNREAD and submission_size(act) > _BULKY):
-        return msgspec.structs.replace(body, size=submission_size(act))
-    if not is_unicode(act):
-        return msgspec.structs.replace(body, payload=Raw(b"{}"), problem=rejection.reason)
+    try:
+        size = submission_size(act)
+    except UnicodeEncodeError:
+        return msgspec.structs.replace(body, problem=rejection.reason)
+    if rejection.code == "too_large" or (rejection.code in _UNREAD and size > _BULKY):
+        return msgspec.structs.replace(body, size=size)
     payload = as_json(act.payload)
     return msgspec.structs.replace(
         body,
@@ -140,32 +142,22 @@ def _rejected_body(agent_id: str | None, act: Act, rejection: Rejection) -> Reje
         payload=payload,
         packed=act.payload if payload is None else None,
         messages=act.messages,
-        problem=act.problem,
+        problem=act.problem[:500],
     )
 
 
 def submission_size(act: Act) -> int:
-    """Return the size of a submission: bytes of its payload and characters of the rest."""
-    size = len(memoryview(act.payload)) + len(act.action) + len(act.problem)
+    """Return the size of a submission in bytes.
+
+    Raises:
+        UnicodeEncodeError: Some of its text cannot be encoded; Python text may hold lone surrogates.
+    """
+    size = len(act.payload) + len(act.action.encode()) + len(act.problem.encode())
     for message in act.messages:
-        size += len(message.text)
+        size += len(message.text.encode())
         if message.to is not None:
-            size += sum(map(len, message.to))
+            size += sum(len(agent_id.encode()) for agent_id in message.to)
     return size
-
-
-def is_unicode(act: Act) -> bool:
-    """Return whether all text of a submission can be encoded; Python text may hold lone surrogates."""
-    try:
-        act.action.encode()
-        act.problem.encode()
-        for message in act.messages:
-            message.text.encode()
-            for agent_id in message.to or ():
-                agent_id.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def as_json(packed: Raw) -> Raw | None:

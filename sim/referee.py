@@ -17,7 +17,7 @@ from sim.record import MatchRecord, MatchSpec
 _STRANGER = -2
 """Stands for a sender that has no seat in this match."""
 
-_GRAIN = 1e-9
+_GRAIN = 1e-6
 """Seconds by which rounding may let a timer seem to fire before its time."""
 
 
