@@ -56,7 +56,7 @@ class AgentHost:
             seat.leave(describe(error))
             self._close(to)
         else:
-            if seat.over:
+            if seat.end is not None:
                 self._close(to)
 
     def forget(self, address: Address) -> None:
