@@ -132,7 +132,7 @@ def _rejected_body(agent_id: str | None, act: Act, rejection: Rejection) -> Reje
     try:
         size = submission_size(act)
     except UnicodeEncodeError:
-        return msgspec.structs.replace(body, problem=rejection.reason)
+        return msgspec.structs.replace(body, payload=Raw(b"{}"), problem=rejection.reason)
     if rejection.code == "too_large" or (rejection.code in _UNREAD and size > _BULKY):
         return msgspec.structs.replace(body, size=size)
     payload = as_json(act.payload)
@@ -160,7 +160,7 @@ def submission_size(act: Act) -> int:
     return size
 
 
-def as_json(packed: Raw) -> Raw | None:
+def as_json(packed: bytes) -> Raw | None:
     """Return a MessagePack value as JSON if that loses nothing, else None."""
     try:
         value = msgspec.msgpack.decode(packed)
