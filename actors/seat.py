@@ -287,15 +287,18 @@ class Seat:
             answer = Decision(action, (*said, *messages))
         future: asyncio.Future[Verdict] = self._loop.create_future()
         self._verdicts[self._cause + 1] = future
-        self._send_act(turn, answer, receipt=True)
+        self.answer(turn, answer, receipt=True)
         return await future
 
-    def answer(self, turn: int, answer: Answer) -> None:
-        """Submit an answer to a turn without waiting for the verdict."""
-        self._acting = None
-        self._send_act(turn, answer, receipt=False)
+    def answer(self, turn: int, answer: Answer, *, receipt: bool = False) -> None:
+        """Submit an answer to a turn without waiting for the verdict.
 
-    def _send_act(self, turn: int, answer: Answer, *, receipt: bool) -> None:
+        Args:
+            turn: Number of the turn.
+            answer: The answer.
+            receipt: Whether the verdict is to be sent at once, and not along with the next question.
+        """
+        self._acting = None
         self._cause += 1
         act = make_act(self.number, turn, self._cause, answer, receipt)
         self._bus.send(self._address, self._referee, act)
@@ -356,14 +359,16 @@ def make_act(seat: int, turn: int, cause: int, answer: Answer, receipt: bool = F
     try:
         if isinstance(messages, (str, Message)):
             messages = (messages,)
-        said = tuple([_message(message) for message in messages]) if messages else ()
+        said: list[Message] = []
+        for message in messages:
+            said.append(Message(message) if type(message) is str else _message(message))  # noqa: PERF401
         if isinstance(action, ActionType):
-            return Act(seat, turn, cause, action.name, _pack.encode(action), said, "", receipt)
+            return Act(seat, turn, cause, action.name, _pack.encode(action), tuple(said), "", receipt)
         if isinstance(action, Action):
             if not isinstance(action.type, str):
                 raise TypeError(f"the action's name is {type(action.type).__name__}, not text")
             payload = _pack.encode(action.payload) if action.payload else _EMPTY
-            return Act(seat, turn, cause, action.type, payload, said, "", receipt)
+            return Act(seat, turn, cause, action.type, payload, tuple(said), "", receipt)
         raise TypeError(f"an Action, a typed action or a Decision is needed, not {type(action).__name__}")
     except Exception as error:  # encoding runs the agent's own objects, which may raise anything
         return Act(seat, turn, cause, "", _EMPTY, (), describe(error), receipt)

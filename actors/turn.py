@@ -11,7 +11,7 @@ import msgspec
 from sim.messages import Event, PhaseOpen, Rejection, YourTurn
 
 if TYPE_CHECKING:
-    from actors.seat import Seat
+    pass
 
 
 class Chat(msgspec.Struct, frozen=True):
@@ -95,21 +95,18 @@ class ActionHistory(Sequence[dict[str, Any]]):
         return repr(self._list)
 
 
-class Turn:
+class Turn(msgspec.Struct, eq=False):
     """What an agent is asked.
 
     Attributes:
         seat: The seat that is asked.
     """
 
-    __slots__ = ("_ask", "_end", "_start", "_state", "seat")
-
-    def __init__(self, seat: Seat, ask: YourTurn | PhaseOpen, start: int, end: int) -> None:
-        self.seat = seat
-        self._ask = ask
-        self._start = start
-        self._end = end
-        self._state: dict[str, Any] | None = None
+    seat: Any  # actors.seat.Seat, which makes turns
+    _ask: YourTurn | PhaseOpen
+    _start: int
+    _end: int
+    _state: dict[str, Any] | None = None
 
     @property
     def number(self) -> int:

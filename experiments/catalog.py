@@ -26,14 +26,14 @@ def _summary(kind: type[Any]) -> str:
     return (inspect.getdoc(kind) or "").split("\n\n")[0].replace("\n", " ")
 
 
-def _parameters(kind: type[Game[Any]]) -> list[dict[str, str]]:
+def _parameters(kind: type[Game]) -> list[dict[str, str]]:
     return [
         {"name": field.name, "type": type_text(field.type), "default": repr(field.default)}
         for field in msgspec.structs.fields(kind)
     ]
 
 
-def _actions(kind: type[Game[Any]]) -> list[dict[str, str]]:
+def _actions(kind: type[Game]) -> list[dict[str, str]]:
     game = kind()
     return [
         {

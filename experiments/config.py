@@ -93,7 +93,7 @@ def _seat_config(name: str, config: Any) -> SeatConfig:
     return SeatConfig(config["kind"], repeat, options)
 
 
-def game_from(params: Mapping[str, Any]) -> Game[Any]:
+def game_from(params: Mapping[str, Any]) -> Game:
     """Make a game from its parameters, `game_id` among them.
 
     Raises:
@@ -101,11 +101,11 @@ def game_from(params: Mapping[str, Any]) -> Game[Any]:
     """
     fields = dict(params)
     kind = game_type(str(fields.pop("game_id", "")))
-    game: Game[Any] = convert(fields, kind, "game")
+    game: Game = convert(fields, kind, "game")
     return game
 
 
-def game_params(game: Game[Any]) -> dict[str, Any]:
+def game_params(game: Game) -> dict[str, Any]:
     """Return what `game_from` makes the game from."""
     return {"game_id": game.game_id, **msgspec.to_builtins(game)}
 

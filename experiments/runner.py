@@ -43,7 +43,7 @@ class ExperimentRunner:
         self._config = config
         self._progress = progress
 
-    def run(self, agents: Sequence[Agent], game: Game[Any] | None = None, *, resume: bool = False) -> Run:
+    def run(self, agents: Sequence[Agent], game: Game | None = None, *, resume: bool = False) -> Run:
         """Play the experiment and return the run.
 
         Args:
@@ -61,7 +61,7 @@ class ExperimentRunner:
         play_blocking(directory, plan, settings, todo, self._progress)
         return Run(directory.path)
 
-    async def run_async(self, agents: Sequence[Agent], game: Game[Any] | None = None, *, resume: bool = False) -> Run:
+    async def run_async(self, agents: Sequence[Agent], game: Game | None = None, *, resume: bool = False) -> Run:
         """Like `run`, in an event loop that is running."""
         directory, plan, settings, todo = self._prepare(agents, game, resume)
         if settings.clock == "virtual":
@@ -70,7 +70,7 @@ class ExperimentRunner:
         return Run(directory.path)
 
     def _prepare(
-        self, agents: Sequence[Agent], game: Game[Any] | None, resume: bool
+        self, agents: Sequence[Agent], game: Game | None, resume: bool
     ) -> tuple[RunDirectory, Plan, Settings, Sequence[int]]:
         config = self._config
         for agent in agents:

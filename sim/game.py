@@ -1,31 +1,39 @@
-"""What a game is: seats, phases, legal actions, apply, view and outcome.
+"""What a game is: its parameters, and a state that knows the rules.
 
-A game is a frozen Struct whose fields are its parameters. It holds no state: `start` makes one, and every
-other method takes it. All of them are pure: no clock, no I/O, no randomness but the generator that `start`
-is given, no `hash`, no iteration over sets.
+A `Game` is frozen and shared by all its matches. Its `start` makes the `State` of one match, which says what
+is legal, applies actions, builds views and tells the outcome.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from random import Random
-from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
 from sim.errors import ConfigError
 from sim.messages import MAX_BYTES, Struct
 
-S = TypeVar("S")
-
 Status: TypeAlias = Literal["resolved", "timed_out", "agent_failed", "aborted"]
 """How a match ended: by its rules, at a cap, by a seat that took its process down, or from outside."""
 
 
 class ActionType(Struct, frozen=True, omit_defaults=True):
-    """Base of a game's action types: the fields are the payload, `name` tells the types apart."""
+    """Base of a game's action types: the fields are the payload.
+
+    Attributes:
+        name: What the action is called; it tells the types apart.
+        private_fields: Optional fields that no other seat may see.
+    """
 
     name: ClassVar[str]
+    private_fields: ClassVar[tuple[str, ...]] = ()
+
+    def public_part(self) -> ActionType | None:
+        """Return the action as the other seats may see it; None when they may see all of it."""
+        hidden = {field: None for field in self.private_fields if getattr(self, field) is not None}
+        return msgspec.structs.replace(self, **hidden) if hidden else None
 
 
 class Pass(ActionType, frozen=True):
@@ -80,10 +88,66 @@ class Outcome(Struct, frozen=True):
         return {"payoffs": payoffs, "trigger": self.trigger, **self.details}
 
 
-class Game(msgspec.Struct, Generic[S], frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of every game. The fields here are the parameters that all games share.
+class State(msgspec.Struct, kw_only=True):
+    """Where a match stands, and the rules that take it on from there. Lives as long as the match.
+
+    Its methods are pure but for what they say: no clock, no I/O, no randomness, no `hash`, no iteration over
+    sets. What they change is the state itself, and nothing else holds a part of it.
 
     Attributes:
+        phase: The phase that the match is in; another object once another phase begins.
+    """
+
+    phase: Phase
+
+    def private_facts(self, seat: int) -> dict[str, Any]:
+        """Return what this seat alone is told at the beginning."""
+        return {}
+
+    def legal(self, seat: int) -> tuple[str, ...]:
+        """Return the names of the actions that the seat may take now, without `message_only`.
+
+        Empty when there is nothing for the seat to do: its turn is skipped.
+        """
+        raise NotImplementedError
+
+    def apply(self, seat: int, action: Any) -> None:
+        """Apply a legal action, whole or not at all.
+
+        Raises:
+            IllegalAction: The rules refuse it; the state is unchanged.
+        """
+        raise NotImplementedError
+
+    def default_action(self, seat: int) -> ActionType | None:
+        """Return what a seat does that does not answer: it passes where it may, else nothing."""
+        return Pass() if Pass.name in self.legal(seat) else None
+
+    def close_phase(self) -> None:
+        """End the phase: its rounds are used up, its deadline has passed, or all have passed."""
+        raise NotImplementedError
+
+    def view(self, seat: int) -> dict[str, Any]:
+        """Build what the seat may see, from nothing else; `action_history` is added for it."""
+        raise NotImplementedError
+
+    def outcome(self) -> Outcome | None:
+        """Return the outcome once the rules say that the match is over, else None."""
+        raise NotImplementedError
+
+    def stopped(self, status: Status, trigger: str) -> Outcome:
+        """Return the outcome of a match that something else than its rules ended."""
+        raise NotImplementedError
+
+
+class Game(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of every game: its parameters, and how a match of it begins. It is shared by all matches.
+
+    The fields here are the parameters that all games share.
+
+    Attributes:
+        game_id: Name of the game.
+        action_types: Its actions by name, `message_only` among them.
         turn_order: "round_robin" asks one seat at a time; "concurrent" opens a phase to all who may act.
         turn_timeout: Seconds that a seat has for a turn.
         phase_timeout: Seconds that a concurrent phase lasts at most; None: `turn_timeout` for each of its rounds.
@@ -115,8 +179,6 @@ class Game(msgspec.Struct, Generic[S], frozen=True, kw_only=True, forbid_unknown
             if getattr(self, key) < least:
                 raise ConfigError(f"{key}={getattr(self, key)}: at least {least} is needed")
 
-    # ── before the match ──
-
     def check_seats(self, agent_ids: tuple[str, ...]) -> None:
         """Check that the game can be played by these seats.
 
@@ -133,59 +195,8 @@ class Game(msgspec.Struct, Generic[S], frozen=True, kw_only=True, forbid_unknown
         """Say the rules in words, to someone in this role."""
         raise NotImplementedError
 
-    def start(self, agent_ids: tuple[str, ...], rng: Random) -> S:
+    def start(self, agent_ids: tuple[str, ...], rng: Random) -> State:
         """Return the state at the beginning; all that is drawn is drawn here."""
-        raise NotImplementedError
-
-    def private_facts(self, state: S, seat: int) -> dict[str, Any]:
-        """Return what this seat alone is told at the beginning."""
-        return {}
-
-    # ── during the match ──
-
-    def phase(self, state: S) -> Phase:
-        """Return the phase that the match is in."""
-        raise NotImplementedError
-
-    def legal(self, state: S, seat: int) -> tuple[str, ...]:
-        """Return the names of the actions that the seat may take now, without `message_only`.
-
-        Empty when there is nothing for the seat to do: its turn is skipped.
-        """
-        raise NotImplementedError
-
-    def apply(self, state: S, seat: int, action: Any) -> None:
-        """Apply an action to the state, whole or not at all.
-
-        Raises:
-            IllegalAction: The rules refuse it; the state is unchanged.
-        """
-        raise NotImplementedError
-
-    def public_part(self, action: Any) -> ActionType | None:
-        """Return the action as the other seats may see it; None when they may see all of it."""
-        return None
-
-    def default_action(self, state: S, seat: int) -> ActionType | None:
-        """Return what a seat does that does not answer; None when it does nothing."""
-        return None
-
-    def close_phase(self, state: S) -> None:
-        """End the phase: its rounds are used up, its deadline has passed, or all have passed."""
-        raise NotImplementedError
-
-    def view(self, state: S, seat: int) -> dict[str, Any]:
-        """Build what the seat may see, from nothing else; `action_history` is added for it."""
-        raise NotImplementedError
-
-    # ── the end ──
-
-    def outcome(self, state: S) -> Outcome | None:
-        """Return the outcome once the rules say that the match is over, else None."""
-        raise NotImplementedError
-
-    def stopped(self, state: S, status: Status, trigger: str) -> Outcome:
-        """Return the outcome of a match that something else than its rules ended."""
         raise NotImplementedError
 
 

@@ -47,18 +47,15 @@ _json = msgspec.json.Encoder()
 _pack = msgspec.msgpack.Encoder()
 
 
-class _Turn:
+class _Turn(msgspec.Struct):
     """An open turn."""
 
-    __slots__ = ("deadline", "id", "invalid", "legal", "round", "seat")
-
-    def __init__(self, id_: int, seat: int, round_number: int, deadline: float, legal: tuple[str, ...]) -> None:
-        self.id = id_
-        self.seat = seat
-        self.round = round_number
-        self.deadline = deadline
-        self.legal = legal
-        self.invalid = 0
+    id: int
+    seat: int
+    round: int
+    deadline: float
+    legal: tuple[str, ...]
+    invalid: int = 0
 
 
 class _Refused(Exception):
@@ -83,7 +80,7 @@ class Judge:
         outcome: How the match ended, or None.
     """
 
-    def __init__(self, spec: MatchSpec, game: Game[Any]) -> None:
+    def __init__(self, spec: MatchSpec, game: Game) -> None:
         self.spec = spec
         self.game = game
         self.state = game.start(spec.agent_ids, generator(spec.seed, "game"))
@@ -92,6 +89,7 @@ class Judge:
         self.deadline = inf
         self.outcome: Outcome | None = None
         self._seats = range(len(spec.agent_ids))
+        self._action_types = game.action_types
         self._concurrent = game.turn_order == "concurrent"
         self._keeper: TurnKeeper = Concurrent(self) if self._concurrent else RoundRobin(self)
         self._ask_type = PhaseOpen if self._concurrent else YourTurn
@@ -110,7 +108,7 @@ class Judge:
         """Open the match at time 0: tell every seat its role and its private facts, and begin the first phase."""
         spec, game = self.spec, self.game
         roles = tuple(game.role(spec.agent_ids, seat) for seat in self._seats)
-        private = [game.private_facts(self.state, seat) for seat in self._seats]
+        private = [self.state.private_facts(seat) for seat in self._seats]
         self.log.opened(game.game_id, roles, private)
         seeds = derive_each(spec.seed, "seat", len(spec.agent_ids))
         for seat in self._seats:
@@ -124,7 +122,7 @@ class Judge:
                 seed=seeds[seat],
             )
             self.outbox.append((seat, opening))
-        self._begin(game.phase(self.state))
+        self._begin(self.state.phase)
         self._settle()
 
     def read(self, sender: int, item: ToReferee, now: float) -> None:
@@ -140,8 +138,17 @@ class Judge:
                 self._answer(sender, item.cause, Rejection("match_not_running", f"{self.spec.match_id} is over"))
             return
         self.log.now = now
-        if isinstance(item, Act):
-            self._read_act(sender, item)
+        if type(item) is Act:
+            try:
+                action, turn = self._check(sender, item)
+                if type(action) is not MessageOnly:
+                    self.state.apply(sender, action)
+            except _Refused as refused:
+                self._reject(sender, item, refused.rejection)
+            except IllegalAction as illegal:
+                self._reject(sender, item, Rejection("game_rule_violation", str(illegal)))
+            else:
+                self._accept(sender, item, action, turn)
         elif isinstance(item, Deadline):
             self._read_deadline(item.at)
         elif isinstance(item, Forfeit):
@@ -172,18 +179,6 @@ class Judge:
 
     # ── submissions ─────────────────────────────────────────────────────────────────────────────────────
 
-    def _read_act(self, sender: int, act: Act) -> None:
-        try:
-            action, turn = self._check(sender, act)
-            if type(action) is not MessageOnly:
-                self.game.apply(self.state, sender, action)
-        except _Refused as refused:
-            self._reject(sender, act, refused.rejection)
-        except IllegalAction as illegal:
-            self._reject(sender, act, Rejection("game_rule_violation", str(illegal)))
-        else:
-            self._accept(sender, act, action, turn)
-
     def _check(self, sender: int, act: Act) -> tuple[Any, _Turn | None]:
         """Return the typed action and the open turn of its sender, or raise why it is refused."""
         game = self.game
@@ -199,7 +194,7 @@ class Judge:
             raise _Refused("invalid_payload", "text that is not Unicode") from None
         if size > game.max_bytes:
             raise _Refused("too_large", f"{size:,} bytes; at most {game.max_bytes:,} are allowed")
-        kind = game.action_types.get(act.action)
+        kind = self._action_types.get(act.action)
         if kind is None:
             if act.problem:
                 raise _Refused("invalid_payload", act.problem[:500])
@@ -227,7 +222,7 @@ class Judge:
             if not (self._concurrent and in_phase and self._keeper.may_act(sender)):
                 raise _Refused("not_your_turn", f"it is not the turn of {agent_id}")
         # One at a time, nothing has changed since the turn was opened.
-        legal = self.game.legal(self.state, sender) if self._concurrent or turn is None else turn.legal
+        legal = self.state.legal(sender) if self._concurrent or turn is None else turn.legal
         if act.action not in legal:
             raise _Refused(
                 "game_rule_violation",
@@ -262,10 +257,12 @@ class Judge:
             else:
                 self.log.private_message(sender, act.cause, message)
         turn_id, round_number = (turn.id, turn.round) if turn is not None else (act.turn, 0)
-        body = self._body(sender, turn_id, round_number, action, tuple(said))
-        self.log.action("action", sender, act.cause, body, self.game.public_part(action))
+        agent_id, phase = self.spec.agent_ids[sender], self._phase.name
+        body = ActionBody(agent_id, phase, round_number, turn_id, action.name, action, tuple(said))
+        self.log.action("action", sender, act.cause, body, action.public_part() if action.private_fields else None)
         if type(action) is not MessageOnly:
-            self._close_turn(sender)
+            if turn is not None:
+                self._close_turn(turn)
             self._after(sender, type(action) is Pass)
         elif turn is not None:
             self._ask(turn)
@@ -316,7 +313,7 @@ class Judge:
     def _read_abort(self, abort: Abort) -> None:
         self._errors.append(abort.reason)
         self.log.abort(abort)
-        self._end(self.game.stopped(self.state, abort.status, abort.status))
+        self._end(self.state.stopped(abort.status, abort.status))
 
     # ── turns and phases ────────────────────────────────────────────────────────────────────────────────
 
@@ -342,7 +339,7 @@ class Judge:
 
     def _ask(self, turn: _Turn, rejection: Rejection | None = None) -> None:
         seat = turn.seat
-        legal = self.game.legal(self.state, seat) if rejection is not None else turn.legal
+        legal = self.state.legal(seat) if rejection is not None else turn.legal
         ask = self._ask_type(
             turn.id,
             self._phase.name,
@@ -350,13 +347,13 @@ class Judge:
             turn.deadline,
             turn.deadline - self.log.now,
             legal + _ALWAYS_LEGAL,
-            _pack.encode(self.game.view(self.state, seat)),
+            _pack.encode(self.state.view(seat)),
             rejection,
         )
         self.outbox.append((seat, ask))
 
-    def _close_turn(self, seat: int) -> None:
-        self._open.pop(seat, None)
+    def _close_turn(self, turn: _Turn) -> None:
+        del self._open[turn.seat]
         if not self._open:
             self.deadline = inf
 
@@ -370,12 +367,13 @@ class Judge:
         go_on: bool = True,
     ) -> None:
         """Give a turn the game's default action."""
-        action = self.game.default_action(self.state, turn.seat)
+        action = self.state.default_action(turn.seat)
         if action is not None:
-            self.game.apply(self.state, turn.seat, action)
-        self._close_turn(turn.seat)
-        body = self._body(turn.seat, turn.id, turn.round, action)
-        body = msgspec.structs.replace(body, deadline=deadline, error=error)
+            self.state.apply(turn.seat, action)
+        self._close_turn(turn)
+        name = None if action is None else action.name
+        agent_id, phase = self.spec.agent_ids[turn.seat], self._phase.name
+        body = ActionBody(agent_id, phase, turn.round, turn.id, name, action, (), deadline, None, error)
         self.log.action(kind, turn.seat, 0, body, None)
         self.outbox.append((turn.seat, None))  # its agent may still be thinking
         if go_on:
@@ -383,23 +381,23 @@ class Judge:
 
     def _after(self, seat: int, passed: bool) -> None:
         """Go on after a turn: to the end, to the next phase, or to the next turn."""
-        outcome = self.game.outcome(self.state)
+        outcome = self.state.outcome()
         if outcome is not None:
             self._end(outcome)
         elif self._turns >= self.game.max_turns:
-            self._end(self.game.stopped(self.state, "timed_out", "max_turns"))
-        elif (phase := self.game.phase(self.state)) is not self._phase:
+            self._end(self.state.stopped("timed_out", "max_turns"))
+        elif (phase := self.state.phase) is not self._phase:
             self._begin(phase)
         elif self._keeper.acted(seat, passed):
             self._close_phase()
 
     def _close_phase(self) -> None:
-        self.game.close_phase(self.state)
-        outcome = self.game.outcome(self.state)
+        self.state.close_phase()
+        outcome = self.state.outcome()
         if outcome is not None:
             self._end(outcome)
         else:
-            self._begin(self.game.phase(self.state))
+            self._begin(self.state.phase)
 
     def _begin(self, phase: Phase) -> None:
         self._open.clear()
@@ -426,9 +424,3 @@ class Judge:
         for seat in self._seats:
             own = {"status": outcome.status, "trigger": outcome.trigger, "utility": outcome.utilities[seat]}
             self.outbox.append((seat, MatchEnd(_json.encode(own | outcome.details))))
-
-    def _body(
-        self, seat: int, turn: int, round_number: int, action: ActionType | None, said: tuple[str, ...] = ()
-    ) -> ActionBody:
-        name = None if action is None else action.name
-        return ActionBody(self.spec.agent_ids[seat], self._phase.name, round_number, turn, name, action, said)

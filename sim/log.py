@@ -92,7 +92,9 @@ class EventLog:
         self.messages += len(body.messages)
         if public_part is not None:
             body = msgspec.structs.replace(body, payload=public_part, private=body.payload)
-        event = self._write(kind, sender, cause, None, _json.encode(body))
+        events = self.events
+        event = Event(len(events), self.now, kind, sender, cause, None, _json.encode(body))
+        events.append(event)
         if body.private is not None or body.error is not None:
             shown = _json.encode(msgspec.structs.replace(body, private=None, error=None))
             self._shown[event.seq] = msgspec.structs.replace(event, body=shown)

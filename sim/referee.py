@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from math import inf
-from typing import Any
 
 from sim.bus import Address, Bus, Inbox, InboxStatistics
 from sim.clock import Clock, Timer
@@ -41,7 +40,7 @@ class Referee:
     def __init__(
         self,
         spec: MatchSpec,
-        game: Game[Any],
+        game: Game,
         bus: Bus,
         clock: Clock,
         ended: Callable[[MatchRecord], None],
@@ -143,7 +142,7 @@ class Referee:
         self._ended(self.judge.close())
 
 
-def abandon(spec: MatchSpec, game: Game[Any], reason: str) -> MatchRecord:
+def abandon(spec: MatchSpec, game: Game, reason: str) -> MatchRecord:
     """Return the record of a match that could not be played because it took its process down.
 
     Raises:

@@ -18,7 +18,7 @@ _MAX_SIZE = 1 << 30
 """Bytes of the largest submission that is judged again; a size above it was written by nobody but a forger."""
 
 
-def rejudge(record: MatchRecord, game: Game[Any]) -> None:
+def rejudge(record: MatchRecord, game: Game) -> None:
     """Judge a record again, byte for byte.
 
     Args:

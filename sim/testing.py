@@ -80,7 +80,7 @@ class MatchByHand:
         lapsed: Numbers of those that lapsed.
     """
 
-    def __init__(self, game: Game[Any], agent_ids: Sequence[str], seed: int = 0, *, index: int = 0) -> None:
+    def __init__(self, game: Game, agent_ids: Sequence[str], seed: int = 0, *, index: int = 0) -> None:
         game.check_seats(tuple(agent_ids))
         self.game = game
         self.spec = MatchSpec(index, tuple(agent_ids), seed)
@@ -125,7 +125,7 @@ class MatchByHand:
 
     def view(self, seat: int) -> dict[str, Any]:
         """Return what the seat may see of the state."""
-        return self.game.view(self.judge.state, seat)
+        return self.judge.state.view(seat)
 
     def state_bytes(self) -> bytes:
         """Return the state as bytes, to compare."""
@@ -262,7 +262,7 @@ def _draw_number(kind: types.IntType | types.FloatType, rng: Random, scales: Seq
     return number if inside and low <= number <= high else (low + high) / 2
 
 
-def random_act(game: Game[Any], agent_ids: Sequence[str], ask: Ask, seat: int, cause: int, rng: Random) -> Act:
+def random_act(game: Game, agent_ids: Sequence[str], ask: Ask, seat: int, cause: int, rng: Random) -> Act:
     """Draw an answer to what a seat is asked: an allowed action, a payload that fits, and sometimes a message."""
     allowed = [name for name in ask.allowed if name != MessageOnly.name]
     messages: tuple[Message, ...] = ()
@@ -315,7 +315,7 @@ def play_randomly(match: MatchByHand, rng: Random, *, lapses: float = 0.05) -> M
 
 async def play_on_bus(
     spec: MatchSpec,
-    game: Game[Any],
+    game: Game,
     players: Callable[[Bus, Clock], Receiver],
     *,
     bus: Bus | None = None,
@@ -354,7 +354,7 @@ class RandomPlayers:
         clock: The time.
     """
 
-    def __init__(self, spec: MatchSpec, game: Game[Any], bus: Bus, clock: Clock) -> None:
+    def __init__(self, spec: MatchSpec, game: Game, bus: Bus, clock: Clock) -> None:
         self._spec, self._game, self._bus, self._clock = spec, game, bus, clock
         self._rngs = [generator(spec.seed, "player", seat) for seat in range(len(spec.agent_ids))]
         self._causes = [0] * len(spec.agent_ids)
@@ -373,7 +373,7 @@ class RandomPlayers:
         self._bus.send(seat, referee, act)
 
 
-def play_virtually(spec: MatchSpec, game: Game[Any], *, explore: int | None = None) -> MatchRecord:
+def play_virtually(spec: MatchSpec, game: Game, *, explore: int | None = None) -> MatchRecord:
     """Play one match of `RandomPlayers` in virtual time, under one schedule."""
 
     def players(bus: Bus, clock: Clock) -> Receiver:
@@ -386,7 +386,7 @@ def play_virtually(spec: MatchSpec, game: Game[Any], *, explore: int | None = No
 
 
 def check_game(
-    game: Game[Any],
+    game: Game,
     agent_ids: Sequence[str] | None = None,
     *,
     seeds: Iterable[int] = range(4),
@@ -428,7 +428,7 @@ def check_game(
                     raise AssertionError(f"{game.game_id} ({order}, seed {seed}): {name}: {said}") from error
 
 
-def smallest_table(game: Game[Any]) -> tuple[str, ...]:
+def smallest_table(game: Game) -> tuple[str, ...]:
     """Return the fewest seats that a game can be played by.
 
     Raises:
@@ -447,7 +447,7 @@ def smallest_table(game: Game[Any]) -> tuple[str, ...]:
 
 
 def _properties(
-    game: Game[Any], ids: tuple[str, ...], seed: int, alter: Alter | None, budget: Budget | None
+    game: Game, ids: tuple[str, ...], seed: int, alter: Alter | None, budget: Budget | None
 ) -> list[tuple[str, Callable[[], None]]]:
     return [
         ("the same seed gives the same match", lambda: _check_determinism(game, ids, seed)),
@@ -461,12 +461,12 @@ def _properties(
     ]
 
 
-def _random_match(game: Game[Any], ids: tuple[str, ...], seed: int) -> tuple[MatchByHand, MatchRecord]:
+def _random_match(game: Game, ids: tuple[str, ...], seed: int) -> tuple[MatchByHand, MatchRecord]:
     match = MatchByHand(game, ids, seed).open()
     return match, play_randomly(match, generator(seed, "conformance"))
 
 
-def _check_determinism(game: Game[Any], ids: tuple[str, ...], seed: int) -> None:
+def _check_determinism(game: Game, ids: tuple[str, ...], seed: int) -> None:
     (first, one), (second, two) = _random_match(game, ids, seed), _random_match(game, ids, seed)
     assert encode_events(one) == encode_events(two), "two matches of one seed differ"
     assert one.outcome == two.outcome, f"{one.outcome} and then {two.outcome}"
@@ -480,7 +480,7 @@ def encode_events(record: MatchRecord) -> bytes:
     return msgspec.msgpack.encode(record.events)
 
 
-def _check_schedules(game: Game[Any], ids: tuple[str, ...], seed: int) -> None:
+def _check_schedules(game: Game, ids: tuple[str, ...], seed: int) -> None:
     spec = MatchSpec(0, ids, seed)
     outcomes = []
     for explore in (None, 1, 2):
@@ -492,19 +492,19 @@ def _check_schedules(game: Game[Any], ids: tuple[str, ...], seed: int) -> None:
         assert all(o == outcomes[0] for o in outcomes), f"the schedule changes the outcome: {outcomes}"
 
 
-def _check_looking(game: Game[Any], ids: tuple[str, ...], seed: int) -> None:
+def _check_looking(game: Game, ids: tuple[str, ...], seed: int) -> None:
     match, rng = MatchByHand(game, ids, seed).open(), generator(seed, "looking")
     while match.outcome is None:
         state, before = match.judge.state, match.state_bytes()
         for seat in match.seats:
-            views = [msgspec.msgpack.encode(game.view(state, seat)) for _ in range(2)]
+            views = [msgspec.msgpack.encode(state.view(seat)) for _ in range(2)]
             assert views[0] == views[1], f"two views of {ids[seat]} differ"
-            game.legal(state, seat)
-            game.private_facts(state, seat)
-            game.default_action(state, seat)
-        game.phase(state)
-        assert game.outcome(state) is None, "the game has an outcome, but the match goes on"
-        game.stopped(state, "aborted", "aborted")
+            state.legal(seat)
+            state.private_facts(seat)
+            state.default_action(seat)
+        state.phase  # noqa: B018
+        assert state.outcome() is None, "the game has an outcome, but the match goes on"
+        state.stopped("aborted", "aborted")
         assert match.state_bytes() == before, "view, legal, phase, outcome or another of them changed the state"
         _one_step(match, rng)
 
@@ -524,7 +524,7 @@ def _one_step(match: MatchByHand, rng: Random) -> None:
 # ── views leak nothing ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _check_views(game: Game[Any], ids: tuple[str, ...], seed: int, alter: Alter | None) -> None:
+def _check_views(game: Game, ids: tuple[str, ...], seed: int, alter: Alter | None) -> None:
     base, _record = _random_match(game, ids, seed)
     change = alter or _Facts(game, ids, seed).alter
     for seat in base.seats:
@@ -539,11 +539,11 @@ def _twin(base: MatchByHand, seat: int, rng: Random, alter: Alter) -> MatchByHan
     """Return a match like another, but for the private facts of one seat."""
     game, ids = base.game, base.spec.agent_ids
     twin = MatchByHand(game, ids, base.spec.seed)
-    facts = [copy.deepcopy(game.private_facts(twin.judge.state, s)) for s in twin.seats]
+    facts = [copy.deepcopy(twin.judge.state.private_facts(s)) for s in twin.seats]
     alter(twin.judge.state, seat, rng)
     for other in twin.seats:
         if other != seat:
-            same = game.private_facts(twin.judge.state, other) == facts[other]
+            same = twin.judge.state.private_facts(other) == facts[other]
             assert same, f"to alter the facts of {ids[seat]} altered those of {ids[other]} as well"
     return twin
 
@@ -582,7 +582,7 @@ def _same_to_others(one: MatchByHand, two: MatchByHand, seat: int, when: str) ->
         now_is.clear()
 
 
-def _vary(game: Game[Any], item: ToReferee, rng: Random) -> ToReferee:
+def _vary(game: Game, item: ToReferee, rng: Random) -> ToReferee:
     """Return an act with another private part and the same public one."""
     if not isinstance(item, Act) or item.action not in game.action_types:
         return item
@@ -591,7 +591,7 @@ def _vary(game: Game[Any], item: ToReferee, rng: Random) -> ToReferee:
         action = decode_payload(kind, item.payload)
     except ValueError:
         return item
-    public = game.public_part(action)
+    public = action.public_part()
     if public is None:
         return item
     for _ in range(20):
@@ -599,7 +599,7 @@ def _vary(game: Game[Any], item: ToReferee, rng: Random) -> ToReferee:
         hidden = {k: v for k, v in drawn.items() if getattr(action, k) != getattr(public, k, None)}
         payload = msgspec.to_builtins(action) | hidden
         packed = msgspec.msgpack.encode(payload)
-        if decode_payload(kind, packed) != action and game.public_part(decode_payload(kind, packed)) == public:
+        if decode_payload(kind, packed) != action and decode_payload(kind, packed).public_part() == public:
             return msgspec.structs.replace(item, payload=packed)
     return item
 
@@ -607,17 +607,17 @@ def _vary(game: Game[Any], item: ToReferee, rng: Random) -> ToReferee:
 class _Facts:
     """Which leaves of a state hold whose private facts: found by changing one leaf at a time."""
 
-    def __init__(self, game: Game[Any], ids: tuple[str, ...], seed: int) -> None:
+    def __init__(self, game: Game, ids: tuple[str, ...], seed: int) -> None:
         state, *others = (game.start(ids, generator(seed + n, "game")) for n in range(4))
         seats = range(len(ids))
-        facts = [copy.deepcopy(game.private_facts(state, seat)) for seat in seats]
+        facts = [copy.deepcopy(state.private_facts(seat)) for seat in seats]
         self._owned: list[list[tuple[tuple[Any, ...], Any]]] = [[] for _ in seats]
         for path, value in list(_leaves(state)):
             for candidate in _candidates(path, value, others):
                 altered = copy.deepcopy(state)
                 try:
                     _put(altered, path, candidate)
-                    changed = [s for s in seats if game.private_facts(altered, s) != facts[s]]
+                    changed = [s for s in seats if altered.private_facts(s) != facts[s]]
                 except Exception:  # not a value that the game can live with, or a leaf that is part of a key
                     continue
                 if len(changed) == 1:
@@ -678,7 +678,7 @@ def _candidates(path: tuple[Any, ...], value: Any, others: Sequence[Any]) -> Ite
 # ── refused input changes nothing ───────────────────────────────────────────────────────────────────────
 
 
-def _check_refusals(game: Game[Any], ids: tuple[str, ...], seed: int) -> None:
+def _check_refusals(game: Game, ids: tuple[str, ...], seed: int) -> None:
     patient = msgspec.structs.replace(game, max_invalid=10**9, max_bytes=min(game.max_bytes, 65536))
     match, rng = MatchByHand(patient, ids, seed).open(), generator(seed, "refusals")
     tried = 0
@@ -716,7 +716,7 @@ def _bad_acts(match: MatchByHand, seat: int, turn: int, rng: Random) -> Iterator
     def act(action: str, payload: bytes, messages: tuple[Message, ...] = (), at: int = turn) -> Act:
         return Act(seat, at, match.next_cause(seat), action, payload, messages)
 
-    legal = game.legal(match.judge.state, seat) if match.ask(seat) is not None else ()
+    legal = match.judge.state.legal(seat) if match.ask(seat) is not None else ()
     yield "an unknown action", seat, act("no such action", b"\x80")
     for name, kind in game.action_types.items():
         packed = msgspec.msgpack.encode(random_payload(kind, rng))
@@ -749,7 +749,7 @@ def _bad_acts(match: MatchByHand, seat: int, turn: int, rng: Random) -> Iterator
 
 def _may_act_unasked(match: MatchByHand, seat: int, name: str) -> bool:
     concurrent = match.game.turn_order == "concurrent"
-    return concurrent and name in match.game.legal(match.judge.state, seat)
+    return concurrent and name in match.judge.state.legal(seat)
 
 
 def _malformed(kind: type[ActionType], packed: bytes, rng: Random) -> Iterator[tuple[str, bytes]]:
@@ -799,7 +799,7 @@ def _spoofs(match: MatchByHand, seat: int, turn: int) -> Iterator[Attack]:
             yield "the loss of another", other, Lost(seat, "spoofed")
 
 
-def _check_patience(game: Game[Any], ids: tuple[str, ...], seed: int) -> None:
+def _check_patience(game: Game, ids: tuple[str, ...], seed: int) -> None:
     match, rng = MatchByHand(game, ids, seed).open(), generator(seed, "patience")
     for _ in range(rng.randint(0, 5)):
         if match.outcome is None:
@@ -817,7 +817,7 @@ def _check_patience(game: Game[Any], ids: tuple[str, ...], seed: int) -> None:
 # ── the end, and the record ─────────────────────────────────────────────────────────────────────────────
 
 
-def _check_end(game: Game[Any], ids: tuple[str, ...], seed: int, budget: Budget | None) -> None:
+def _check_end(game: Game, ids: tuple[str, ...], seed: int, budget: Budget | None) -> None:
     match, record = _random_match(game, ids, seed)
     outcome = record.outcome
     most = game.max_turns + (len(ids) if game.turn_order == "concurrent" else 0)
@@ -831,7 +831,7 @@ def _check_end(game: Game[Any], ids: tuple[str, ...], seed: int, budget: Budget 
         assert math.isclose(total, sum_, rel_tol=1e-9, abs_tol=1e-6), f"payoffs add up to {total}, not to {sum_}"
 
 
-def _check_record(game: Game[Any], ids: tuple[str, ...], seed: int) -> None:
+def _check_record(game: Game, ids: tuple[str, ...], seed: int) -> None:
     _match, record = _random_match(game, ids, seed)
     rejudge(record, game)
     for what, changed in changed_records(record, generator(seed, "forger")):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
-from sim.game import Game, Phase
+from sim.game import Phase, State
 
 
 class Table(Protocol):
-    """What a turn-keeper needs of the match: the game, its state, and turns to open."""
+    """What a turn-keeper needs of the match: its state, and turns to open."""
 
-    game: Game[Any]
-    state: Any
+    state: State
 
     def open_turn(self, seat: int, round_number: int, legal: tuple[str, ...]) -> None:
         """Ask a seat for one of its legal actions."""
@@ -45,19 +44,16 @@ class RoundRobin:
         self._position = -1
         self._round = 1
         self._all_passed = True
-        return self._next()
-
-    def acted(self, seat: int, passed: bool) -> bool:
-        """Ask the next seat that has something to do."""
-        if not passed:
-            self._all_passed = False
-        return self._next()
+        return self.acted(-1, True)
 
     def may_act(self, seat: int) -> bool:
         """Nobody acts out of turn."""
         return False
 
-    def _next(self) -> bool:
+    def acted(self, seat: int, passed: bool) -> bool:
+        """Ask the next seat that has something to do."""
+        if not passed:
+            self._all_passed = False
         phase, table = self._phase, self._table
         order = phase.order
         for _ in order:
@@ -69,7 +65,7 @@ class RoundRobin:
                 self._round += 1
                 self._all_passed = True
             seat = order[self._position]
-            legal = table.game.legal(table.state, seat)
+            legal = table.state.legal(seat)
             if legal:
                 table.open_turn(seat, self._round, legal)
                 return False
@@ -108,7 +104,7 @@ class Concurrent:
         for seat in self._phase.order:
             if table.has_turn(seat):
                 waiting = True
-            elif seat != actor and self._left[seat] > 0 and (legal := table.game.legal(table.state, seat)):
+            elif seat != actor and self._left[seat] > 0 and (legal := table.state.legal(seat)):
                 table.open_turn(seat, self._phase.rounds - self._left[seat] + 1, legal)
                 waiting = True
         return not waiting

@@ -68,7 +68,7 @@ class Point:
         labels: The settings that set this point apart, by dotted key.
     """
 
-    game: Game[Any]
+    game: Game
     agents: tuple[Agent, ...]
     labels: Mapping[str, Any] = field(default_factory=dict)
 

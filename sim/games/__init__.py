@@ -11,11 +11,11 @@ from sim.errors import ConfigError
 from sim.game import Game
 from sim.games.provision_point import ProvisionPointGame
 
-GAMES: Mapping[str, type[Game[Any]]] = MappingProxyType({kind.game_id: kind for kind in (ProvisionPointGame,)})
+GAMES: Mapping[str, type[Game]] = MappingProxyType({kind.game_id: kind for kind in (ProvisionPointGame,)})
 """The games of the product, by id. Read-only: a game of one's own is passed as an object or by import path."""
 
 
-def game_type(game_id: str) -> type[Game[Any]]:
+def game_type(game_id: str) -> type[Game]:
     """Find a game by its id ("provision-point"; underscores will do).
 
     Raises:

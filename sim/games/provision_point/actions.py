@@ -27,6 +27,7 @@ class SignalIntent(ActionType, frozen=True):
     """Signal, without being bound, how much you may commit. `my_valuation` privately sets your valuation."""
 
     name: ClassVar[str] = "signal_intent"
+    private_fields: ClassVar[tuple[str, ...]] = ("my_valuation",)
 
     approximate_amount: NonNegative
     my_valuation: NonNegative | None = None
@@ -36,6 +37,7 @@ class SubmitCommitment(ActionType, frozen=True):
     """Submit a binding commitment. `my_valuation` privately sets your valuation (auto mode)."""
 
     name: ClassVar[str] = "submit_commitment"
+    private_fields: ClassVar[tuple[str, ...]] = ("my_valuation",)
 
     amount: NonNegative
     my_valuation: NonNegative | None = None

@@ -5,10 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from sim.errors import IllegalAction
-from sim.game import Outcome, Pass, Phase, Status
+from sim.game import Outcome, Pass, Phase, State, Status
 from sim.games.provision_point.actions import (
     AnnounceProject,
     SignalIntent,
@@ -23,11 +21,11 @@ if TYPE_CHECKING:
 COORDINATOR = 0
 
 
-class FullState(Struct):
+class FullState(State, kw_only=True):
     """State of a full-mode match. Amounts are in the game's currency; lists are by seat number."""
 
+    game: ProvisionPointGame
     agent_ids: tuple[str, ...]
-    phase: Phase
     signal: Phase
     commit: Phase
     threshold: float
@@ -42,7 +40,7 @@ class FullState(Struct):
         """Return the seat's own valuation."""
         return {} if seat == COORDINATOR else {"my_valuation": self.valuations[seat]}
 
-    def legal(self, game: ProvisionPointGame, seat: int) -> tuple[str, ...]:
+    def legal(self, seat: int) -> tuple[str, ...]:
         """Return the actions that the seat may take in this phase."""
         phase = self.phase.name
         if phase == "announce":
@@ -53,27 +51,27 @@ class FullState(Struct):
             return ("signal_intent", "pass")
         if self.agent_ids[seat] not in self.commitments:
             return ("submit_commitment", "pass")
-        if game.allow_commitment_updates:
+        if self.game.allow_commitment_updates:
             return ("update_commitment", "withdraw_commitment", "pass")
         return ("pass",)
 
-    def apply(self, game: ProvisionPointGame, seat: int, action: Any) -> None:
+    def apply(self, seat: int, action: Any) -> None:
         """Apply an action that `legal` allows."""
         agent_id = self.agent_ids[seat]
         match action:
             case Pass():
                 pass
             case SubmitCommitment(amount=amount, my_valuation=valuation):
-                self._check_amount(game, amount)
-                self._declare(game, seat, valuation)
+                self._check_amount(amount)
+                self._declare(seat, valuation)
                 self.commitments[agent_id] = amount
             case UpdateCommitment(new_amount=amount):
-                self._check_amount(game, amount)
+                self._check_amount(amount)
                 self.commitments[agent_id] = amount
             case WithdrawCommitment():
                 del self.commitments[agent_id]
             case SignalIntent(approximate_amount=amount, my_valuation=valuation):
-                self._declare(game, seat, valuation)
+                self._declare(seat, valuation)
                 self.signals[agent_id] = amount
             case AnnounceProject():
                 if action.threshold is not None:
@@ -97,7 +95,7 @@ class FullState(Struct):
         """Return the sum of the standing commitments."""
         return sum(self.commitments.values())
 
-    def view(self, game: ProvisionPointGame, seat: int) -> dict[str, Any]:
+    def view(self, seat: int) -> dict[str, Any]:
         """Build what the seat may see; of the valuations only its own."""
         agent_ids = self.agent_ids
         built = {
@@ -109,10 +107,10 @@ class FullState(Struct):
             "project_spec": self.project,
             "signals": self.signals,
             "commitments": self.commitments,
-            "total_committed": self.total(),
+            "total_committed": sum(self.commitments.values()),
             "threshold": self.threshold,
-            "endowment": game.endowment,
-            "valuation_mode": game.valuation_mode,
+            "endowment": self.game.endowment,
+            "valuation_mode": self.game.valuation_mode,
             "funded": self.funded,
         }
         if seat != COORDINATOR:
@@ -138,17 +136,17 @@ class FullState(Struct):
         details = {"total_committed": self.total(), "threshold": self.threshold, "funded": bool(self.funded)}
         return Outcome(status, trigger, utilities, details)
 
-    def _check_amount(self, game: ProvisionPointGame, amount: float) -> None:
-        if not 0 < amount <= game.endowment:
+    def _check_amount(self, amount: float) -> None:
+        if not 0 < amount <= self.game.endowment:
             raise IllegalAction(
-                f"an amount above 0 and at most the endowment of {game.endowment:g} is needed, not {amount:g}"
+                f"an amount above 0 and at most the endowment of {self.game.endowment:g} is needed, not {amount:g}"
             )
 
-    def _declare(self, game: ProvisionPointGame, seat: int, valuation: float | None) -> None:
+    def _declare(self, seat: int, valuation: float | None) -> None:
         if valuation is None:
             return
-        if game.valuation_mode != "auto":
-            raise IllegalAction(f"my_valuation may be set only in valuation_mode auto, not {game.valuation_mode}")
+        if self.game.valuation_mode != "auto":
+            raise IllegalAction(f"my_valuation may be set only in valuation_mode auto, not {self.game.valuation_mode}")
         self.valuations[seat] = valuation
 
 
@@ -158,6 +156,7 @@ def start(game: ProvisionPointGame, agent_ids: tuple[str, ...], rng: Random) -> 
     order = (*contributors, COORDINATOR)
     announce = Phase("announce", (COORDINATOR,), game.max_rounds_announce)
     return FullState(
+        game=game,
         agent_ids=agent_ids,
         phase=announce,
         signal=Phase("signal", order, game.max_rounds_signal),

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from math import isfinite
 from random import Random
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
 from sim.errors import ConfigError
-from sim.game import ActionType, Game, MessageOnly, Outcome, Pass, Phase, Status, check_agent_ids
+from sim.game import ActionType, Game, MessageOnly, Pass, State, check_agent_ids
 from sim.games.provision_point import full, rules, simple
 from sim.games.provision_point.actions import (
     AnnounceProject,
@@ -21,8 +21,6 @@ from sim.games.provision_point.actions import (
     UpdateCommitment,
     WithdrawCommitment,
 )
-
-State = full.FullState | simple.SimpleState
 
 _FULL: Mapping[str, type[ActionType]] = MappingProxyType(
     {
@@ -43,7 +41,7 @@ _SIMPLE: Mapping[str, type[ActionType]] = MappingProxyType(
 )
 
 
-class ProvisionPointGame(Game[State], frozen=True, kw_only=True):
+class ProvisionPointGame(Game, frozen=True, kw_only=True):
     """Contributors pool commitments; if their total reaches the threshold, the project is funded.
 
     Mechanism: provision point with refund (Bagnoli and Lipman, 1989, "Provision of public goods: fully
@@ -153,46 +151,3 @@ class ProvisionPointGame(Game[State], frozen=True, kw_only=True):
     def start(self, agent_ids: tuple[str, ...], rng: Random) -> State:
         """Return the state at the beginning."""
         return full.start(self, agent_ids, rng) if self.mode == "full" else simple.start(self, agent_ids, rng)
-
-    def private_facts(self, state: State, seat: int) -> dict[str, Any]:
-        """Return the seat's own valuation or reservation value."""
-        return state.private_facts(seat)
-
-    def phase(self, state: State) -> Phase:
-        """Return the phase that the match is in."""
-        return state.phase
-
-    def legal(self, state: State, seat: int) -> tuple[str, ...]:
-        """Return the actions that the seat may take now."""
-        return state.legal(self, seat)
-
-    def apply(self, state: State, seat: int, action: Any) -> None:
-        """Apply an action, whole or not at all."""
-        state.apply(self, seat, action)
-
-    def public_part(self, action: Any) -> ActionType | None:
-        """Leave out the valuation that an action declares."""
-        if getattr(action, "my_valuation", None) is None:
-            return None
-        public: ActionType = msgspec.structs.replace(action, my_valuation=None)
-        return public
-
-    def default_action(self, state: State, seat: int) -> ActionType | None:
-        """Return pass, except in the announce phase, where a silent coordinator does nothing."""
-        return Pass() if "pass" in state.legal(self, seat) else None
-
-    def close_phase(self, state: State) -> None:
-        """End the phase."""
-        state.close_phase()
-
-    def view(self, state: State, seat: int) -> dict[str, Any]:
-        """Build what the seat may see."""
-        return state.view(self, seat)
-
-    def outcome(self, state: State) -> Outcome | None:
-        """Return the outcome once the match is over."""
-        return state.outcome()
-
-    def stopped(self, state: State, status: Status, trigger: str) -> Outcome:
-        """Return the outcome of a match that was cut off: payoffs are 0."""
-        return state.stopped(status, trigger)

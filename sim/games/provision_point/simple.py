@@ -5,19 +5,17 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import Struct
-
-from sim.game import Outcome, Pass, Phase, Status
+from sim.game import Outcome, Pass, Phase, State, Status
 
 if TYPE_CHECKING:
     from sim.games.provision_point.game import ProvisionPointGame
 
 
-class SimpleState(Struct):
+class SimpleState(State, kw_only=True):
     """State of a simple-mode match. Amounts are in the game's currency; lists are by seat number."""
 
+    game: ProvisionPointGame
     agent_ids: tuple[str, ...]
-    phase: Phase
     threshold: float
     reservation_values: list[float | None]
     commitments: dict[str, float] = {}
@@ -27,11 +25,11 @@ class SimpleState(Struct):
         """Return the seat's own reservation value."""
         return {"my_reservation_value": self.reservation_values[seat]}
 
-    def legal(self, game: ProvisionPointGame, seat: int) -> tuple[str, ...]:
+    def legal(self, seat: int) -> tuple[str, ...]:
         """Return the actions that the seat may take: none once it has committed."""
         return () if self.agent_ids[seat] in self.commitments else ("submit_commitment", "pass")
 
-    def apply(self, game: ProvisionPointGame, seat: int, action: Any) -> None:
+    def apply(self, seat: int, action: Any) -> None:
         """Apply an action that `legal` allows."""
         if type(action) is Pass:
             return
@@ -49,7 +47,7 @@ class SimpleState(Struct):
         """Return the sum of the commitments."""
         return sum(self.commitments.values())
 
-    def view(self, game: ProvisionPointGame, seat: int) -> dict[str, Any]:
+    def view(self, seat: int) -> dict[str, Any]:
         """Build what the seat may see; of the reservation values only its own."""
         return {
             "num_agents": len(self.agent_ids),
@@ -93,6 +91,7 @@ class SimpleState(Struct):
 def start(game: ProvisionPointGame, agent_ids: tuple[str, ...], rng: Random) -> SimpleState:
     """Return the state at the beginning, with reservation values as the mode says."""
     return SimpleState(
+        game=game,
         agent_ids=agent_ids,
         phase=Phase("commit", tuple(range(len(agent_ids))), game.max_rounds_commit),
         threshold=game.threshold,
