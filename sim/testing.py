@@ -635,6 +635,8 @@ def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any,
         children: Iterable[tuple[Any, Any]] = value.items()
     elif isinstance(value, list):
         children = enumerate(value)
+    elif isinstance(value, Game):
+        return  # its parameters are shared by all matches
     elif isinstance(value, msgspec.Struct):
         children = ((name, getattr(value, name)) for name in value.__struct_fields__)
     elif hasattr(value, "__dict__") and not isinstance(value, type):

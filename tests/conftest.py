@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
 import pytest
 
@@ -23,7 +22,7 @@ def play() -> Play:
     """Plays one match of agents through host, bus and referee: `await play(game, agents, seed=7, bus=None)`."""
 
     async def play(
-        game: Game[Any], agents: Sequence[Agent], *, seed: int = 0, index: int = 0, bus: Bus | None = None
+        game: Game, agents: Sequence[Agent], *, seed: int = 0, index: int = 0, bus: Bus | None = None
     ) -> MatchRecord:
         hosts: list[AgentHost] = []
 

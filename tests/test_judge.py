@@ -594,7 +594,7 @@ def test_a_parameter_that_makes_no_sense_is_a_configuration_error_that_names_it(
 
 
 def test_a_concurrent_phase_asks_with_phase_open() -> None:
-    game: Game[Any] = ProvisionPointGame(mode="simple", turn_order="concurrent")
+    game: Game = ProvisionPointGame(mode="simple", turn_order="concurrent")
     judge = Judge(MatchSpec(0, IDS, 1), game)
     judge.open()
     asked = [seat for seat, message in judge.outbox if isinstance(message, PhaseOpen)]

@@ -19,12 +19,11 @@ class Seats:
 
     def __init__(self, idle: set[int] | None = None) -> None:
         self.idle = idle or set()
-        self.game: Any = self
-        self.state: Any = None
+        self.state: Any = self
         self.open: set[int] = set()
         self.asked: list[tuple[int, int]] = []
 
-    def legal(self, state: Any, seat: int) -> tuple[str, ...]:
+    def legal(self, seat: int) -> tuple[str, ...]:
         return () if seat in self.idle else ("pass",)
 
     def open_turn(self, seat: int, round_number: int, legal: tuple[str, ...]) -> None:
