@@ -20,7 +20,7 @@ from msgspec import inspect as types
 from sim.actions import decode_payload
 from sim.bus import Address, Bus, LocalBus, Receiver
 from sim.clock import Clock, run_virtual
-from sim.errors import ConfigError, RecordMismatch
+from sim.errors import ConfigError, IllegalAction, RecordMismatch
 from sim.game import ActionType, Game, MessageOnly, Outcome
 from sim.judge import Judge
 from sim.messages import (
@@ -274,7 +274,7 @@ def random_act(game: Game, agent_ids: Sequence[str], ask: Ask, seat: int, cause:
     else:
         action = rng.choice(allowed)
     numbers = [float(n) for n in _numbers(msgspec.msgpack.decode(ask.view)) if 0 < n < 1e9]
-    payload = random_payload(game.action_types[action], rng, (*_SCALES, *numbers))
+    payload = random_payload(game.action_types[action], rng, numbers or _SCALES)
     return Act(seat, ask.turn, cause, action, msgspec.msgpack.encode(payload), messages)
 
 
@@ -685,6 +685,7 @@ def _check_refusals(game: Game, ids: tuple[str, ...], seed: int) -> None:
     match, rng = MatchByHand(patient, ids, seed).open(), generator(seed, "refusals")
     tried = 0
     while match.outcome is None:
+        _check_illegal_actions(match, rng)
         attacks = list(bad_input(match, rng))
         for what, sender, item in attacks if tried == 0 else rng.sample(attacks, min(8, len(attacks))):
             tried += 1
@@ -697,6 +698,21 @@ def _check_refusals(game: Game, ids: tuple[str, ...], seed: int) -> None:
                 assert rejection is not None, f"{what} was not rejected: {item!r:.500}"
         _one_step(match, rng)
     rejudge(match.record(), patient)
+
+
+def _check_illegal_actions(match: MatchByHand, rng: Random) -> None:
+    """Check that what the rules themselves refuse leaves the state as it was."""
+    before = match.state_bytes()
+    for seat, _turn in match.open_turns():
+        for name in match.judge.state.legal(seat):
+            kind = match.game.action_types[name]
+            for scales in (_SCALES, (1e-9,), (1e9,)):
+                action = decode_payload(kind, msgspec.msgpack.encode(random_payload(kind, rng, scales)))
+                state = copy.deepcopy(match.judge.state)
+                try:
+                    state.apply(seat, action)
+                except IllegalAction:
+                    assert state_bytes(state) == before, f"{action} was refused, and yet changed the state"
 
 
 Attack: TypeAlias = tuple[str, int, ToReferee]
