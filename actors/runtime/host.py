@@ -90,8 +90,8 @@ class AgentHost:
 
     async def _play(self, agent: Agent, seat: Seat) -> None:
         """Play one match; an agent that raises forfeits its turn and goes on, unless it raises at once again."""
+        asked = 0
         while True:
-            asked = seat.asked
             try:
                 await agent.play(seat)
             except asyncio.CancelledError:
@@ -103,6 +103,7 @@ class AgentHost:
                 if seat.asked == asked:
                     seat.leave(describe(error))
                     return
+                asked = seat.asked  # before the referee asks anew
                 seat.forfeit(seat.last_turn, error)
             else:
                 if not seat.over:
