@@ -1,0 +1,228 @@
+"""Random legal play, by hand and on a bus."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from random import Random
+from typing import Any, Final
+
+import msgspec
+from msgspec import inspect as types
+
+from sim.bus import Address, Bus, LocalBus, Receiver
+from sim.clock import Clock, run_virtual
+from sim.game import ActionType, Game, MessageOnly
+from sim.messages import (
+    Act,
+    AnyMessage,
+    Message,
+    PhaseOpen,
+    Update,
+    YourTurn,
+)
+from sim.record import MatchRecord, MatchSpec
+from sim.referee import Referee
+from sim.rng import generator
+from sim.testing.by_hand import Ask, MatchByHand
+
+_WORDS: Final = ("yes", "no", "a fair share", "für alle ✓", "🤝")
+
+SCALES: Final = (1.0, 10.0, 100.0)
+"""Amounts that are plausible where a view shows none."""
+
+
+def random_payload(kind: type[ActionType], rng: Random, scales: Sequence[float] = SCALES) -> dict[str, Any]:
+    """Draw a payload that the types of an action allow.
+
+    Args:
+        kind: The action type.
+        rng: Where it is drawn from.
+        scales: Amounts that are plausible in this game, for numbers that have no upper bound.
+    """
+    payload: dict[str, Any] = _draw(types.type_info(kind), rng, scales)
+    return payload
+
+
+def _draw(kind: types.Type, rng: Random, scales: Sequence[float]) -> Any:
+    match kind:
+        case types.StructType():
+            fields = (f for f in kind.fields if f.required or rng.random() < 0.5)
+            return {f.encode_name: _draw(f.type, rng, scales) for f in fields}
+        case types.Metadata():
+            return _draw(kind.type, rng, scales)
+        case types.UnionType():
+            return _draw(rng.choice(kind.types), rng, scales)
+        case types.BoolType():
+            return rng.random() < 0.5
+        case types.IntType() | types.FloatType():
+            return _draw_number(kind, rng, scales)
+        case types.StrType():
+            text = rng.choice(_WORDS).ljust(kind.min_length or 0, ".")
+            return text[: kind.max_length]
+        case types.LiteralType():
+            return rng.choice(kind.values)
+        case types.EnumType():
+            return rng.choice([member.value for member in kind.cls])
+        case types.ListType() | types.VarTupleType() | types.SetType() | types.FrozenSetType():
+            least = kind.min_length or 0
+            most = least + 3 if kind.max_length is None else kind.max_length
+            return [_draw(kind.item_type, rng, scales) for _ in range(rng.randint(least, min(most, least + 3)))]
+        case types.TupleType():
+            return [_draw(item, rng, scales) for item in kind.item_types]
+        case types.DictType():
+            least = kind.min_length or 0
+            pairs = range(rng.randint(least, least + 2))
+            return {_draw(kind.key_type, rng, scales): _draw(kind.value_type, rng, scales) for _ in pairs}
+    return None
+
+
+def _draw_number(kind: types.IntType | types.FloatType, rng: Random, scales: Sequence[float]) -> float:
+    low = kind.ge if kind.ge is not None else kind.gt if kind.gt is not None else 0.0
+    high = kind.le if kind.le is not None else kind.lt
+    if high is None:
+        high = low + rng.choice(scales)
+    if isinstance(kind, types.IntType):
+        first = math.floor(low) + 1 if kind.gt is not None else math.ceil(low)
+        last = math.ceil(high) - 1 if kind.lt is not None else math.floor(high)
+        return rng.randint(first, max(first, last))
+    number = round(rng.uniform(low, high), 2)
+    inside = (kind.gt is None or number > low) and (kind.lt is None or number < high)
+    return number if inside and low <= number <= high else (low + high) / 2
+
+
+def random_act(game: Game, agent_ids: Sequence[str], ask: Ask, seat: int, cause: int, rng: Random) -> Act:
+    """Draw an answer to what a seat is asked: an allowed action, a payload that fits, and sometimes a message."""
+    allowed = [name for name in ask.allowed if name != MessageOnly.name]
+    messages: tuple[Message, ...] = ()
+    if rng.random() < 0.15:
+        to = None if rng.random() < 0.5 else (rng.choice(agent_ids),)
+        messages = (Message(rng.choice(_WORDS), to),)
+    if not allowed or (messages and rng.random() < 0.3):
+        action, messages = MessageOnly.name, messages or (Message("well"),)
+    else:
+        action = rng.choice(allowed)
+    numbers = [float(n) for n in _numbers(msgspec.msgpack.decode(ask.view)) if 0 < n < 1e9]
+    payload = random_payload(game.action_types[action], rng, numbers or SCALES)
+    return Act(seat, ask.turn, cause, action, msgspec.msgpack.encode(payload), messages)
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(item)
+
+
+def play_randomly(match: MatchByHand, rng: Random, *, lapses: float = 0.05) -> MatchRecord:
+    """Play an open match to its end, every seat at random; some turns lapse.
+
+    Raises:
+        AssertionError: It does not end.
+    """
+    game, agent_ids = match.game, match.spec.agent_ids
+    most = 10 * (game.max_turns + 1) * (game.max_message_pings + game.max_invalid + 1)
+    for _ in range(min(most, 1_000_000)):
+        if match.outcome is not None:
+            return match.record()
+        turns = match.open_turns()
+        assert turns, "no turn is open and the match is not over"
+        if rng.random() < lapses:
+            match.lapse()
+            continue
+        match.now += rng.random() * 1e-3 * game.turn_timeout
+        seat, _turn = rng.choice(turns)
+        ask = match.ask(seat)
+        assert ask is not None
+        match.read(seat, random_act(game, agent_ids, ask, seat, match.next_cause(seat), rng))
+    raise AssertionError("random legal play does not end")
+
+
+def random_step(match: MatchByHand, rng: Random) -> None:
+    """Have one seat that is asked answer at random; now and then its turn lapses instead."""
+    turns = match.open_turns()
+    assert turns, "no turn is open and the match is not over"
+    seat, _turn = rng.choice(turns)
+    ask = match.ask(seat)
+    assert ask is not None
+    if rng.random() < 0.05:
+        match.lapse()
+    else:
+        match.read(seat, random_act(match.game, match.spec.agent_ids, ask, seat, match.next_cause(seat), rng))
+
+
+def random_match(game: Game, ids: tuple[str, ...], seed: int) -> tuple[MatchByHand, MatchRecord]:
+    """Play a match at random; the same seed plays the same."""
+    match = MatchByHand(game, ids, seed).open()
+    return match, play_randomly(match, generator(seed, "conformance"))
+
+
+async def play_on_bus(
+    spec: MatchSpec,
+    game: Game,
+    players: Callable[[Bus, Clock], Receiver],
+    *,
+    bus: Bus | None = None,
+    reactive: Collection[int] = (),
+) -> MatchRecord:
+    """Play one match in the running event loop, real or virtual.
+
+    Args:
+        spec: What makes the match.
+        game: Its rules.
+        players: Given the bus and the clock, returns what receives for the seats.
+        bus: The bus; None makes a `LocalBus`.
+        reactive: Seats that are sent every event at once.
+    """
+    clock, bus = Clock(), LocalBus() if bus is None else bus
+    ended: asyncio.Future[MatchRecord] = asyncio.get_running_loop().create_future()
+    receive = players(bus, clock)
+    addresses = [Address(spec.index, seat) for seat in range(len(spec.agent_ids))]
+    for address in addresses:
+        bus.attach(address, receive)
+    try:
+        Referee(spec, game, bus, clock, ended.set_result, reactive=reactive).open()
+        return await ended
+    finally:
+        for address in addresses:
+            bus.detach(address)
+
+
+class RandomPlayers:
+    """All seats of a match on a bus, each playing at random and answering after a delay of its own.
+
+    Args:
+        spec: The match.
+        game: Its rules.
+        bus: Where the referee is reached.
+        clock: The time.
+    """
+
+    def __init__(self, spec: MatchSpec, game: Game, bus: Bus, clock: Clock) -> None:
+        self._spec, self._game, self._bus, self._clock = spec, game, bus, clock
+        self._rngs = [generator(spec.seed, "player", seat) for seat in range(len(spec.agent_ids))]
+        self._causes = [0] * len(spec.agent_ids)
+
+    def receive(self, sender: Address, to: Address, message: AnyMessage) -> None:
+        """Take in what a seat is sent, and answer what it is asked."""
+        if isinstance(message, Update) and isinstance(message.message, (YourTurn, PhaseOpen)):
+            delay = self._rngs[to.seat].choice((0.0, 0.0, 1.0)) * 1e-4 * self._game.turn_timeout
+            self._clock.at(self._clock.now() + delay, self._answer, sender, to, message.message)
+
+    def _answer(self, referee: Address, seat: Address, ask: Ask) -> None:
+        number = seat.seat
+        self._causes[number] += 1
+        agent_ids, rng = self._spec.agent_ids, self._rngs[number]
+        act = random_act(self._game, agent_ids, ask, number, self._causes[number], rng)
+        self._bus.send(seat, referee, act)
+
+
+def play_virtually(spec: MatchSpec, game: Game, *, explore: int | None = None) -> MatchRecord:
+    """Play one match of `RandomPlayers` in virtual time, under one schedule."""
+
+    def players(bus: Bus, clock: Clock) -> Receiver:
+        return RandomPlayers(spec, game, bus, clock).receive
+
+    return run_virtual(play_on_bus(spec, game, players), explore=explore)
