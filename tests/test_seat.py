@@ -237,6 +237,24 @@ def test_an_agent_whose_play_raises_on_a_turn_is_started_again_for_the_next(play
     assert kinds(record, 0) == ["forfeit", "action"]
 
 
+@pytest.mark.parametrize("seat", [0, 1])
+def test_an_agent_whose_play_raises_at_once_again_has_left_the_match(seat: int, play: Play) -> None:
+    class RaisesAtOnce(Agent):
+        starts = 0
+
+        async def play(self, seat: Seat) -> None:
+            self.starts += 1
+            await asyncio.sleep(1000 if self.starts > 5 else 0)
+            raise OSError("no model")
+
+    faulty = RaisesAtOnce("faulty")
+    agents = [faulty, Passes("sound")]
+    record = run_virtual(play(simple(), agents if seat == 0 else agents[::-1]))
+    assert faulty.starts <= 2
+    assert "lost" in kinds(record, seat)
+    assert "timeout" not in kinds(record, seat)
+
+
 def test_cancelling_the_host_ends_all_agents() -> None:
     async def main() -> tuple[int, int]:
         bus, clock = LocalBus(), Clock()
