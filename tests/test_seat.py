@@ -244,7 +244,8 @@ def test_an_agent_whose_play_raises_at_once_again_has_left_the_match(seat: int, 
 
         async def play(self, seat: Seat) -> None:
             self.starts += 1
-            await asyncio.sleep(1000 if self.starts > 5 else 0)
+            if self.starts > 5:
+                await asyncio.sleep(1000)
             raise OSError("no model")
 
     faulty = RaisesAtOnce("faulty")
