@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from actors.runtime.plan import Plan
+from experiments.columns import lists, names, numbers, text
 from sim.errors import RunError
 from sim.game import Outcome
 from sim.messages import Event
@@ -102,69 +103,61 @@ def _parquet(table: pa.Table) -> bytes:
 
 
 def _match_table(plan: Plan, records: Sequence[MatchRecord]) -> pa.Table:
-    rows = []
-    for record in records:
-        spec, outcome = record.spec, record.outcome
-        point = plan.points[spec.point]
-        rows.append(
-            (
-                spec.index,
-                spec.match_id,
-                spec.point,
-                _json.encode(dict(point.labels)).decode(),
-                point.game.game_id,
-                spec.seed,
-                spec.agent_ids,
-                outcome.status,
-                outcome.trigger,
-                outcome.utilities,
-                record.turns,
-                record.messages,
-                0,
-                0.0,
-                record.seconds,
-                record.errors[0] if record.errors else None,
-                _json.encode(record.errors).decode(),
-                record.uncounted,
-                _json.encode(outcome.details).decode(),
-            )
-        )
-    return _table(MATCHES, rows)
+    points = [plan.points[record.spec.point] for record in records]
+    seats = [agent_id.encode() for record in records for agent_id in record.spec.agent_ids]
+    payoffs = [utility for record in records for utility in record.outcome.utilities]
+    agent_ids = [record.spec.agent_ids for record in records]
+    columns = [
+        numbers([record.spec.index for record in records], pa.int64()),
+        text([record.spec.match_id.encode() for record in records]),
+        numbers([record.spec.point for record in records], pa.int32()),
+        text([_json.encode(point.labels) for point in points]),
+        names([point.game.game_id for point in points]),
+        numbers([record.spec.seed for record in records], pa.int64()),
+        lists(agent_ids, text(seats)),
+        names([record.outcome.status for record in records]),
+        names([record.outcome.trigger for record in records]),
+        lists(agent_ids, numbers(payoffs, pa.float64())),
+        numbers([record.turns for record in records], pa.int32()),
+        numbers([record.messages for record in records], pa.int32()),
+        numbers([0] * len(records), pa.int64()),
+        numbers([0.0] * len(records), pa.float64()),
+        numbers([record.seconds for record in records], pa.float64()),
+        text([record.errors[0].encode() if record.errors else None for record in records]),
+        text([_json.encode(record.errors) for record in records]),
+        numbers([record.uncounted for record in records], pa.int32()),
+        text([_json.encode(record.outcome.details) for record in records]),
+    ]
+    return pa.Table.from_arrays(columns, schema=MATCHES)
 
 
 def _event_table(records: Sequence[MatchRecord]) -> pa.Table:
     match_ids: list[str] = []
-    names: list[str] = []
-    recipients: list[list[str] | None] = []
+    senders: list[str] = []
+    recipients: list[list[bytes] | None] = []
     events: list[Event] = []
     for record in records:
         agent_ids = record.spec.agent_ids
-        by_seat = {-1: REFEREE_NAME, **dict(enumerate(agent_ids))}
+        by_seat = (*agent_ids, REFEREE_NAME)  # the referee is seat -1
         match_ids.extend([record.spec.match_id] * len(record.events))
-        names.extend([by_seat[event.sender] for event in record.events])
-        recipients.extend(
-            [None if event.recipients is None else [agent_ids[s] for s in event.recipients] for event in record.events]
-        )
+        senders.extend([by_seat[event.sender] for event in record.events])
+        for event in record.events:
+            to = event.recipients
+            recipients.append(None if to is None else [agent_ids[seat].encode() for seat in to])
         events.extend(record.events)
     columns = [
-        match_ids,
-        [event.seq for event in events],
-        [event.time for event in events],
-        [event.kind for event in events],
-        names,
-        [event.sender for event in events],
-        [event.cause for event in events],
-        recipients,
-        [event.visibility for event in events],
+        names(match_ids),
+        numbers([event.seq for event in events], pa.int32()),
+        numbers([event.time for event in events], pa.float64()),
+        names([event.kind for event in events]),
+        names(senders),
+        numbers([event.sender for event in events], pa.int32()),
+        numbers([event.cause for event in events], pa.int64()),
+        lists(recipients, text([agent_id for to in recipients if to for agent_id in to])),
+        names(["public" if to is None else "private" if to else "referee" for to in recipients]),
+        text([event.body for event in events]),
     ]
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, EVENTS, strict=False)]
-    arrays.append(pa.array([event.body for event in events], pa.binary()).cast(pa.string()))
-    return pa.Table.from_arrays(arrays, schema=EVENTS)
-
-
-def _table(schema: pa.Schema, rows: list[tuple[Any, ...]]) -> pa.Table:
-    columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [[] for _ in schema]
-    return pa.Table.from_arrays([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
+    return pa.Table.from_arrays(columns, schema=EVENTS)
 
 
 class RunDirectory:

@@ -269,6 +269,7 @@ class Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     """What travels between two processes: many messages."""
 
     version: int
+    number: int
     items: list[FrameItem]
 
 
@@ -294,13 +295,13 @@ def decode(data: bytes, *, max_bytes: int = MAX_BYTES) -> AnyMessage:
     return _decoded(_message_decoder, data)
 
 
-def encode_frame(items: list[FrameItem]) -> bytes:
-    """Encode many messages into one frame."""
-    return _encoder.encode(Frame(SCHEMA_VERSION, items))
+def encode_frame(number: int, items: list[FrameItem]) -> bytes:
+    """Encode many messages into one frame, which is number so-and-so of its sender."""
+    return _encoder.encode(Frame(SCHEMA_VERSION, number, items))
 
 
-def decode_frame(data: bytes) -> list[FrameItem]:
-    """Decode a frame.
+def decode_frame(data: bytes) -> tuple[int, list[FrameItem]]:
+    """Decode a frame; returns its number and what it carries.
 
     Raises:
         CodecError: Not a frame, or one of another schema version.
@@ -308,7 +309,7 @@ def decode_frame(data: bytes) -> list[FrameItem]:
     frame = _decoded(_frame_decoder, data)
     if frame.version != SCHEMA_VERSION:
         raise CodecError(f"a frame of schema version {frame.version}; this is version {SCHEMA_VERSION}")
-    return frame.items
+    return frame.number, frame.items
 
 
 def _decoded(decoder: msgspec.msgpack.Decoder[Any], data: bytes) -> Any:

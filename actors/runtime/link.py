@@ -1,8 +1,11 @@
 """A link between two processes: one frame in flight, and everything that queued meanwhile in the next.
 
 A call of a Ray actor costs about half a millisecond of processor time whatever it carries. So an idle link
-adds one hop, and a busy one carries hundreds of messages a frame. One frame in flight also keeps the order,
-which calls of an async actor do not promise.
+adds one hop, and a busy one carries hundreds of messages a frame. What the other end has to say by the time it
+has read a frame comes back as the answer to the call, which saves a call of its own.
+
+Calls of an async actor may overtake each other, and so may an answer and a call: frames are numbered, and
+`Arrivals` puts them back in order.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from sim.bus import Address
-from sim.messages import REFEREE, AnyMessage, FrameItem, encode_frame
+from sim.messages import REFEREE, AnyMessage, FrameItem, decode_frame, encode_frame
 
 MAX_ITEMS = 1024
 """Messages in a frame at most, which bounds what a frame costs to hold."""
@@ -39,12 +42,19 @@ class Link:
     """Sends messages to another process.
 
     Args:
-        deliver: Takes a frame there; returns once it has been read.
+        deliver: Takes a frame there; returns once it has been read, with a frame of the other end or nothing.
+        answered: Called with the frames that come back.
         broken: Called once with what `deliver` raised; nothing is sent after that.
     """
 
-    def __init__(self, deliver: Callable[[bytes], Awaitable[object]], broken: Callable[[Exception], None]) -> None:
+    def __init__(
+        self,
+        deliver: Callable[[bytes], Awaitable[bytes | None]],
+        answered: Callable[[bytes], None],
+        broken: Callable[[Exception], None],
+    ) -> None:
         self._deliver = deliver
+        self._answered = answered
         self._broken = broken
         self._queue: list[FrameItem] = []
         self._task: asyncio.Task[None] | None = None
@@ -60,12 +70,9 @@ class Link:
     async def _pump(self) -> None:
         try:
             while self._queue:
-                items, self._queue = self._queue[:MAX_ITEMS], self._queue[MAX_ITEMS:]
-                frame = encode_frame(items)
-                self._messages += len(items)
-                self._frames += 1
-                self._bytes += len(frame)
-                await self._deliver(frame)
+                answer = await self._deliver(self._next_frame())
+                if answer:
+                    self._answered(answer)
         except Exception as error:
             self._down = True
             self._queue.clear()
@@ -73,9 +80,46 @@ class Link:
         finally:
             self._task = None
 
+    def take(self) -> bytes | None:
+        """Return what is queued as a frame, to go back as the answer to a call; None when nothing is."""
+        return self._next_frame() if self._queue else None
+
+    def _next_frame(self) -> bytes:
+        items, self._queue = self._queue[:MAX_ITEMS], self._queue[MAX_ITEMS:]
+        frame = encode_frame(self._frames, items)
+        self._messages += len(items)
+        self._frames += 1
+        self._bytes += len(frame)
+        return frame
+
     def statistics(self) -> LinkStatistics:
         """Return what it has carried."""
         return LinkStatistics(self._messages, self._frames, self._bytes, len(self._queue))
+
+
+class Arrivals:
+    """Frames of one other end, put back in order.
+
+    Args:
+        read: Called with the items of each frame, in the order in which the frames were sent.
+    """
+
+    def __init__(self, read: Callable[[list[FrameItem]], None]) -> None:
+        self._read = read
+        self._expected = 0
+        self._early: dict[int, list[FrameItem]] = {}
+
+    def take(self, frame: bytes) -> None:
+        """Take a frame; reads it, and those that waited for it.
+
+        Raises:
+            CodecError: It is not a frame.
+        """
+        number, items = decode_frame(frame)
+        self._early[number] = items
+        while (ready := self._early.pop(self._expected, None)) is not None:
+            self._expected += 1
+            self._read(ready)
 
 
 class LinkBus:

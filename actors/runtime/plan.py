@@ -23,7 +23,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     Attributes:
         kind: "local" is one event loop; "ray" one Ray actor for each agent and one for the referee in each cell;
             "packed" a whole cell in one Ray actor.
-        cells: How many cells; None: as many as the cluster has cores (packed), or half as many (ray).
+        cells: How many cells; None: as many as the cluster has cores.
         window: How many matches a cell holds open.
         batch: How many finished matches a cell hands over at once.
         patience: Seconds after which it hands over fewer.

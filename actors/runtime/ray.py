@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import ray
@@ -14,7 +15,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from actors.agent import Agent
 from actors.runtime.cell import Cell, seats_by_process
 from actors.runtime.host import AgentHost
-from actors.runtime.link import Link, LinkBus
+from actors.runtime.link import Arrivals, Link, LinkBus
 from actors.runtime.local import LocalCell
 from actors.runtime.plan import Plan, Settings
 from actors.runtime.scheduler import CellDied
@@ -22,7 +23,7 @@ from actors.seat import describe
 from sim.bus import Address, LocalBus
 from sim.clock import Clock
 from sim.errors import CodecError, ConfigError, RunError
-from sim.messages import REFEREE, decode_frame
+from sim.messages import REFEREE, FrameItem
 from sim.record import MatchRecord
 
 UNKNOWN_SEAT = -2
@@ -47,6 +48,7 @@ class PackedActor:
         self._settings = settings
         self._encode = encode
         self._cell: LocalCell | None = None
+        encode(plan, ())  # imports what it needs
         _settle_memory()
 
     async def exchange(self, indexes: Sequence[int]) -> Any:
@@ -65,6 +67,7 @@ class RefereeActor:
         self._settings = settings
         self._encode = encode
         self._broken: asyncio.Future[None] | None = None
+        encode(plan, ())  # imports what it needs
         _settle_memory()
 
     async def node(self) -> str:
@@ -76,9 +79,12 @@ class RefereeActor:
         """Join the processes of the agents, each given as (its seats, its actor)."""
         self._broken = asyncio.get_running_loop().create_future()
         self._bus = LocalBus()
-        self._seats = [set(seats) for seats, _ in hosts]
         me = ray.get_runtime_context().current_actor
-        self._links = [Link(actor.deliver.remote, self._break) for _, actor in hosts]
+        self._arrivals = [Arrivals(partial(self._read, frozenset(seats))) for seats, _ in hosts]
+        self._links = [
+            Link(actor.deliver.remote, partial(self._take, number), self._break)
+            for number, (_, actor) in enumerate(hosts)
+        ]
         route = {seat: self._links[number].send for number, (seats, _) in enumerate(hosts) for seat in seats}
         self._cell = Cell(
             self._plan,
@@ -105,15 +111,19 @@ class RefereeActor:
 
     async def deliver(self, host: int, frame: bytes) -> None:
         """Take in a frame of an agents' process."""
+        self._take(host, frame)
+
+    def _take(self, host: int, frame: bytes) -> None:
         try:
-            items = decode_frame(frame)
+            self._arrivals[host].take(frame)
         except CodecError as error:
             self._break(error)
-            return
-        mine, bus = self._seats[host], self._bus
+
+    def _read(self, seats: frozenset[int], items: list[FrameItem]) -> None:
+        send = self._bus.send
         for match, seat, message in items:
-            sender = seat if seat in mine else UNKNOWN_SEAT
-            bus.send(Address(match, sender), Address(match, REFEREE), message)
+            sender = seat if seat in seats else UNKNOWN_SEAT
+            send(Address(match, sender), Address(match, REFEREE), message)
 
     async def exchange(self, indexes: Sequence[int]) -> Any:
         """Take on matches, and return the next batch of finished ones.
@@ -143,16 +153,25 @@ class AgentActor:
 
     async def connect(self, referee: Any, number: int) -> None:
         """Join the referees' process, to which this one is number so-and-so."""
-        self._link = Link(lambda frame: referee.deliver.remote(number, frame), lambda error: None)
+        self._link = Link(lambda frame: referee.deliver.remote(number, frame), self._arrive, lambda error: None)
+        self._arrivals = Arrivals(self._read)
         self._host = AgentHost(self._agent_at, LinkBus(self._link), Clock())
 
     def _agent_at(self, address: Address) -> Agent:
         return self._plan.point(address.match).agents[address.seat]
 
-    async def deliver(self, frame: bytes) -> None:
-        """Take in a frame of the referees' process."""
+    async def deliver(self, frame: bytes) -> bytes | None:
+        """Take in a frame of the referees' process; return what the agents answered at once."""
+        self._arrive(frame)
+        await asyncio.sleep(0)  # what the frame made runnable has run by then
+        return self._link.take()
+
+    def _arrive(self, frame: bytes) -> None:
+        self._arrivals.take(frame)
+
+    def _read(self, items: list[FrameItem]) -> None:
         receive = self._host.receive
-        for match, seat, message in decode_frame(frame):
+        for match, seat, message in items:
             receive(Address(match, REFEREE), Address(match, seat), message)
 
     async def stay(self) -> None:
@@ -245,8 +264,7 @@ async def _alive(result: Any, timeout: float | None = None) -> Any:
 def default_cells(settings: Settings) -> int:
     """Return how many cells the cluster has room for."""
     cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
-    wanted = settings.cells or (cores if settings.kind == "packed" else max(1, cores // 2))
-    return min(wanted, cores)
+    return min(settings.cells or cores, cores)
 
 
 def put_plan(plan: Plan) -> Any:

@@ -40,7 +40,7 @@ class _Sink:
 
     async def deliver(self, frame: bytes) -> None:
         """Take a frame of messages."""
-        self._count += len(decode_frame(frame))
+        self._count += len(decode_frame(frame)[1])
 
     async def count(self) -> int:
         """Return how many messages came."""
@@ -63,7 +63,7 @@ async def _measure(calls: int, messages: int) -> CallRates:
     await asyncio.gather(*(sink.take.remote(single) for _ in range(calls)))
     per_call = calls / (time.perf_counter() - started)
 
-    link = Link(sink.deliver.remote, _broken)
+    link = Link(sink.deliver.remote, _nothing, _broken)
     before = await sink.count.remote()
     started = time.perf_counter()
     for number in range(messages):
@@ -75,6 +75,10 @@ async def _measure(calls: int, messages: int) -> CallRates:
     per_link = messages / (time.perf_counter() - started)
     ray.kill(sink)
     return CallRates(per_call, per_link, per_link / per_call)
+
+
+def _nothing(frame: bytes) -> None:
+    """The sink does not answer."""
 
 
 def _broken(error: Exception) -> None:
