@@ -237,9 +237,9 @@ def test_a_replayed_frame_changes_nothing(game: ProvisionPointGame, seed: int) -
     match = MatchByHand(game, IDS, seed).open()
     play_randomly(match, Random(seed))
     acts = [(sender, i) for _, sender, i in match.script if isinstance(i, Act)]
-    frame = encode_frame([(0, sender, i) for sender, i in acts])
+    frame = encode_frame(1, [(0, sender, i) for sender, i in acts])
     again, other = MatchByHand(game, IDS, seed).open(), MatchByHand(game, IDS, seed).open()
-    for _match, sender, i in decode_frame(frame)[:5]:
+    for _match, sender, i in decode_frame(frame)[1][:5]:
         assert isinstance(i, Act)
         SEEN["replayed"] += 1
         other.read(sender, i)
@@ -304,7 +304,7 @@ def test_a_payload_becomes_an_action_with_finite_numbers_or_a_value_error(
 TRUE = [
     encode(Act(0, 1, 2, "pass", b"\x80", (Message("hi", ("a",)),))),
     encode(Update([Event(0, 0.5, "action", 1, 2, None, b"{}")], Verdict(3))),
-    encode_frame([(0, 1, Act(0, 1, 2, "pass", b"\x80")), (3, 0, Lost(0, "gone"))]),
+    encode_frame(3, [(0, 1, Act(0, 1, 2, "pass", b"\x80")), (3, 0, Lost(0, "gone"))]),
 ]
 
 
@@ -336,7 +336,7 @@ def test_random_bytes_are_a_codec_error(several: list[bytes]) -> None:
         with pytest.raises(CodecError):
             decode_frame(data + b"\xc1")
         with pytest.raises(CodecError):
-            decode_frame(msgspec.msgpack.encode([SCHEMA_VERSION, data]))
+            decode_frame(msgspec.msgpack.encode([SCHEMA_VERSION, 0, data]))
 
 
 # ── what agents answer ──────────────────────────────────────────────────────────────────────────────────
