@@ -116,11 +116,11 @@ class EventLog:
 
     def lost(self, item: Lost) -> None:
         """A seat is gone."""
-        self._write("lost", item.seat, 0, (), _json.encode(item))
+        self._write("lost", item.seat, 0, (), _json.encode(msgspec.structs.asdict(item)))
 
     def abort(self, item: Abort) -> None:
         """The match is ended from outside."""
-        self._write("abort", REFEREE, 0, (), _json.encode(item))
+        self._write("abort", REFEREE, 0, (), _json.encode(msgspec.structs.asdict(item)))
 
     def end(self, outcome: Outcome) -> None:
         """The match is over; the seats are told by `MatchEnd`."""

@@ -43,7 +43,8 @@ EventKind: TypeAlias = Literal[
 class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """Base of everything on the wire: frozen, strict about fields, and outside the garbage collector's rounds.
 
-    Nothing on the wire refers back to what holds it, so reference counts alone free it.
+    Nothing on the wire refers back to what holds it, so reference counts alone free it. What only travels and is
+    never written down is `array_like`: without field names it is half as long.
     """
 
 
@@ -69,7 +70,7 @@ class Rejection(Struct, frozen=True):
 # ── referee to seat ─────────────────────────────────────────────────────────────────────────────────────
 
 
-class MatchOpen(Struct, frozen=True, tag="match_open"):
+class MatchOpen(Struct, frozen=True, array_like=True, tag="match_open"):
     """The match begins: who plays, what the role is, and what only this seat knows.
 
     Attributes:
@@ -91,7 +92,7 @@ class MatchOpen(Struct, frozen=True, tag="match_open"):
     seed: int
 
 
-class _Ask(Struct, frozen=True):
+class _Ask(Struct, frozen=True, array_like=True):
     turn: int
     phase: str
     round: int
@@ -102,7 +103,7 @@ class _Ask(Struct, frozen=True):
     rejection: Rejection | None
 
 
-class YourTurn(_Ask, frozen=True, tag="your_turn"):
+class YourTurn(_Ask, frozen=True, array_like=True, tag="your_turn"):
     """The referee asks this seat alone.
 
     Attributes:
@@ -117,11 +118,11 @@ class YourTurn(_Ask, frozen=True, tag="your_turn"):
     """
 
 
-class PhaseOpen(_Ask, frozen=True, tag="phase_open"):
+class PhaseOpen(_Ask, frozen=True, array_like=True, tag="phase_open"):
     """The phase is open to this seat and to others at once. Attributes as in `YourTurn`."""
 
 
-class Event(Struct, frozen=True, tag="event"):
+class Event(Struct, frozen=True, array_like=True, tag="event"):
     """Something that happened: an entry of the record, and what the seats that may see it are sent.
 
     Attributes:
@@ -150,7 +151,7 @@ class Event(Struct, frozen=True, tag="event"):
         return "private" if self.recipients else "referee"
 
 
-class Verdict(Struct, frozen=True, tag="verdict"):
+class Verdict(Struct, frozen=True, array_like=True, tag="verdict"):
     """The answer to a rejected submission. An accepted one is answered by its own event.
 
     Attributes:
@@ -167,7 +168,7 @@ class Verdict(Struct, frozen=True, tag="verdict"):
         return self.rejection is None
 
 
-class MatchEnd(Struct, frozen=True, tag="match_end"):
+class MatchEnd(Struct, frozen=True, array_like=True, tag="match_end"):
     """The match is over.
 
     Attributes:
@@ -180,7 +181,7 @@ class MatchEnd(Struct, frozen=True, tag="match_end"):
 ToSeat: TypeAlias = MatchOpen | YourTurn | PhaseOpen | Verdict | MatchEnd
 
 
-class Update(Struct, frozen=True, tag="update"):
+class Update(Struct, frozen=True, array_like=True, tag="update"):
     """All that a referee has for a seat: what happened since the last update, and then one message.
 
     Attributes:
@@ -195,7 +196,7 @@ class Update(Struct, frozen=True, tag="update"):
 # ── seat, clock and process to referee ──────────────────────────────────────────────────────────────────
 
 
-class Act(Struct, frozen=True, tag="act"):
+class Act(Struct, frozen=True, array_like=True, tag="act"):
     """A submission: an action, with messages or without.
 
     Attributes:
@@ -219,7 +220,7 @@ class Act(Struct, frozen=True, tag="act"):
     receipt: bool = False
 
 
-class Forfeit(Struct, frozen=True, tag="forfeit"):
+class Forfeit(Struct, frozen=True, array_like=True, tag="forfeit"):
     """A seat's agent raised: it forfeits the turn, not the match.
 
     Attributes:
@@ -233,20 +234,20 @@ class Forfeit(Struct, frozen=True, tag="forfeit"):
     error: str
 
 
-class Lost(Struct, frozen=True, tag="lost"):
+class Lost(Struct, frozen=True, array_like=True, tag="lost"):
     """A seat is gone for the rest of the match: its turns take the default action at once."""
 
     seat: int
     error: str
 
 
-class Deadline(Struct, frozen=True, tag="deadline"):
+class Deadline(Struct, frozen=True, array_like=True, tag="deadline"):
     """The clock says: all that was due at `at` (seconds of the match) and is not in the inbox yet is late."""
 
     at: float
 
 
-class Abort(Struct, frozen=True, tag="abort"):
+class Abort(Struct, frozen=True, array_like=True, tag="abort"):
     """The match is to end now, for a reason outside its rules."""
 
     reason: str

@@ -99,9 +99,9 @@ def _item(event: Event, messages: tuple[Message, ...]) -> ToReferee:
             body = msgspec.json.decode(event.body, type=ActionBody)
             return Forfeit(event.sender, body.turn, body.error or "")
         case "lost":
-            return msgspec.json.decode(event.body, type=Lost)
+            return Lost(**msgspec.json.decode(event.body, type=dict[str, Any]))
         case "abort":
-            return msgspec.json.decode(event.body, type=Abort)
+            return Abort(**msgspec.json.decode(event.body, type=dict[str, Any]))
     raise ValueError(f"nothing leads to {event.kind} here")
 
 
