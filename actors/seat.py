@@ -359,7 +359,7 @@ def make_act(seat: int, turn: int, cause: int, answer: Answer, receipt: bool = F
     try:
         if isinstance(messages, (str, Message)):
             messages = (messages,)
-        said: list[Message] = []
+        said = []
         for message in messages:
             said.append(Message(message) if type(message) is str else _message(message))  # noqa: PERF401
         if isinstance(action, ActionType):

@@ -55,15 +55,12 @@ _chat_decoder = msgspec.json.Decoder(Chat)
 _view_decoder = msgspec.msgpack.Decoder()
 
 
-class ActionHistory(Sequence[dict[str, Any]]):
-    """The public actions so far, decoded when they are looked at: most agents never do."""
+class ActionHistory(msgspec.Struct, eq=False):
+    """The public actions so far, a sequence of dicts; decoded when they are looked at: most agents never do."""
 
-    __slots__ = ("_end", "_entries", "_events")
-
-    def __init__(self, events: list[Event], end: int) -> None:
-        self._events = events
-        self._end = end
-        self._entries: list[dict[str, Any]] | None = None
+    _events: list[Event]
+    _end: int
+    _entries: list[dict[str, Any]] | None = None
 
     @property
     def _list(self) -> list[dict[str, Any]]:
@@ -93,6 +90,9 @@ class ActionHistory(Sequence[dict[str, Any]]):
 
     def __repr__(self) -> str:
         return repr(self._list)
+
+
+Sequence.register(ActionHistory)
 
 
 class Turn(msgspec.Struct, eq=False):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextvars import Context
@@ -43,7 +44,9 @@ class Clock:
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self._loop = loop or asyncio.get_running_loop()
-        self.now: Callable[[], float] = self._loop.time
+        # A real loop's own time may be as coarse as a millisecond (uvloop); both count from the same start.
+        virtual = isinstance(self._loop, VirtualLoop)
+        self.now: Callable[[], float] = self._loop.time if virtual else time.monotonic
         self.soon: Callable[..., object] = self._loop.call_soon
 
     def at(self, when: float, callback: Callable[..., object], *args: Any) -> Timer:

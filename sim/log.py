@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -39,7 +39,7 @@ class EventLog:
         uncounted: How many rejected submissions were not written down.
     """
 
-    __slots__ = ("_rejections", "_shown", "agent_ids", "events", "messages", "now", "uncounted")
+    __slots__ = ("_rejections", "_restricted", "_shown", "agent_ids", "events", "messages", "now", "uncounted")
 
     def __init__(self, agent_ids: tuple[str, ...]) -> None:
         self.agent_ids = agent_ids
@@ -47,10 +47,13 @@ class EventLog:
         self.events: list[Event] = []
         self.messages = self.uncounted = 0
         self._shown: dict[int, Event] = {}
+        self._restricted = -1  # the last event that not every seat may see whole
         self._rejections: dict[int, int] = {}
 
     def since(self, start: int, seat: int) -> list[Event]:
         """Return what a seat may see of the events from number `start` on, as it may see it."""
+        if start > self._restricted:
+            return self.events[start:]
         visible = []
         shown = self._shown
         for event in self.events[start:]:
@@ -65,6 +68,8 @@ class EventLog:
     ) -> Event:
         event = Event(len(self.events), self.now, kind, sender, cause, recipients, body)
         self.events.append(event)
+        if recipients is not None:
+            self._restricted = event.seq
         return event
 
     def opened(self, game_id: str, roles: tuple[str, ...], private: list[dict[str, Any]]) -> None:
@@ -98,6 +103,7 @@ class EventLog:
         if body.private is not None or body.error is not None:
             shown = _json.encode(msgspec.structs.replace(body, private=None, error=None))
             self._shown[event.seq] = msgspec.structs.replace(event, body=shown)
+            self._restricted = event.seq
 
     def rejected(self, sender: int, act: Act, rejection: Rejection, *, attempt: bool) -> None:
         """A submission that changed nothing.
@@ -124,7 +130,7 @@ class EventLog:
 
     def end(self, outcome: Outcome) -> None:
         """The match is over; the seats are told by `MatchEnd`."""
-        digest = blake2b(_pack.encode(self.events), digest_size=16).hexdigest()
+        digest = sha256(_pack.encode(self.events)).hexdigest()
         body = EndBody(outcome.status, outcome.trigger, outcome.utilities, outcome.details, digest)
         self._write("end", REFEREE, 0, (), _json.encode(body))
 

@@ -95,7 +95,7 @@ class EndBody(Outcome, frozen=True):
     """The outcome. Other attributes as in `Outcome`.
 
     Attributes:
-        digest: BLAKE2b of all events before this one. What an agent sent follows from nothing, so the rules alone
+        digest: SHA-256 of all events before this one. What an agent sent follows from nothing, so the rules alone
             would not notice that a word of it was changed.
     """
 

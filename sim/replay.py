@@ -79,7 +79,7 @@ def _next_item(spec: MatchSpec, events: Any, start: int) -> tuple[int, ToReferee
             start += 1
             event = events[start]
         return event.sender, _item(event, tuple(messages)), first.time
-    except (msgspec.MsgspecError, IndexError, ValueError) as error:
+    except (msgspec.MsgspecError, IndexError, TypeError, ValueError) as error:
         raise RecordMismatch(spec.match_id, start, f"not an event that can be judged: {error}") from None
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from msgspec import field
+
 from sim.errors import IllegalAction
-from sim.game import Outcome, Pass, Phase, State, Status
+from sim.game import Outcome, Phase, State, Status
 from sim.games.provision_point.actions import (
     AnnounceProject,
     SignalIntent,
@@ -31,8 +33,8 @@ class FullState(State, kw_only=True):
     threshold: float
     valuations: list[float | None]
     project: dict[str, Any] | None = None
-    signals: dict[str, float] = {}
-    commitments: dict[str, float] = {}
+    signals: dict[str, float] = field(default_factory=dict)
+    commitments: dict[str, float] = field(default_factory=dict)
     funded: bool | None = None
     closed: bool = False
 
@@ -57,31 +59,31 @@ class FullState(State, kw_only=True):
 
     def apply(self, seat: int, action: Any) -> None:
         """Apply an action that `legal` allows."""
-        agent_id = self.agent_ids[seat]
-        match action:
-            case Pass():
-                pass
-            case SubmitCommitment(amount=amount, my_valuation=valuation):
-                self._check_amount(amount)
-                self._declare(seat, valuation)
-                self.commitments[agent_id] = amount
-            case UpdateCommitment(new_amount=amount):
-                self._check_amount(amount)
-                self.commitments[agent_id] = amount
-            case WithdrawCommitment():
-                del self.commitments[agent_id]
-            case SignalIntent(approximate_amount=amount, my_valuation=valuation):
-                self._declare(seat, valuation)
-                self.signals[agent_id] = amount
-            case AnnounceProject():
-                if action.threshold is not None:
-                    self.threshold = action.threshold
-                self.project = {
-                    "description": action.description,
-                    "threshold": self.threshold,
-                    "return_description": action.return_description,
-                }
-                self.phase = self.signal
+        kind, agent_id = type(action), self.agent_ids[seat]
+        if kind is SubmitCommitment:
+            self._check_amount(action.amount)
+            self._declare(seat, action.my_valuation)
+            self.commitments[agent_id] = action.amount
+        elif kind is UpdateCommitment:
+            self._check_amount(action.new_amount)
+            self.commitments[agent_id] = action.new_amount
+        elif kind is WithdrawCommitment:
+            del self.commitments[agent_id]
+        elif kind is SignalIntent:
+            self._declare(seat, action.my_valuation)
+            self.signals[agent_id] = action.approximate_amount
+        elif kind is AnnounceProject:
+            self._announce(action)
+
+    def _announce(self, action: AnnounceProject) -> None:
+        if action.threshold is not None:
+            self.threshold = action.threshold
+        self.project = {
+            "description": action.description,
+            "threshold": self.threshold,
+            "return_description": action.return_description,
+        }
+        self.phase = self.signal
 
     def close_phase(self) -> None:
         """Go from announce to the end (nothing was announced), from signal to commit, and from commit to the end."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec import field
+
 from sim.game import Outcome, Pass, Phase, State, Status
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ class SimpleState(State, kw_only=True):
     agent_ids: tuple[str, ...]
     threshold: float
     reservation_values: list[float | None]
-    commitments: dict[str, float] = {}
+    commitments: dict[str, float] = field(default_factory=dict)
     resolved_by: Literal["threshold", "all_committed", "rounds"] | None = None
 
     def private_facts(self, seat: int) -> dict[str, Any]:
