@@ -92,13 +92,17 @@ def _compose(conf: Path, overrides: list[str]) -> dict[str, Any]:
 
 def _explain(conf: Path, overrides: list[str], text: str) -> str:
     """Say what is wrong with a setting, and what comes nearest to it."""
-    missing = re.search(r"Could not find '([^']+)/([^'/]+(?:/[^'/]+)*)'", text) or re.search(r"In '[^']*': Could not", text)
+    missing = re.search(r"Could not find '([^']+)/([^'/]+(?:/[^'/]+)*)'", text) or re.search(
+        r"In '[^']*': Could not", text
+    )
     group = re.search(r"Could not find '(\w+)/([^']+)'", text)
     if missing and group:
         options = sorted(
             str(file.relative_to(conf / group[1]).with_suffix("")) for file in (conf / group[1]).rglob("*.yaml")
         )
-        return f"{group[1]}={group[2]}: there is no such file{nearest(group[2], options)} (there is: {', '.join(options)})"
+        return (
+            f"{group[1]}={group[2]}: there is no such file{nearest(group[2], options)} (there is: {', '.join(options)})"
+        )
     unknown = re.search(r"Could not override '([^']+)'", text)
     if unknown:
         return f"{unknown[1]}: there is no such key{nearest(unknown[1], _keys(conf, overrides, unknown[1]))}"
@@ -123,5 +127,3 @@ def _paths(value: Any, prefix: str) -> Iterator[str]:
         for key, inner in value.items():
             yield f"{prefix}{key}"
             yield from _paths(inner, f"{prefix}{key}.")
-
-

@@ -43,7 +43,9 @@ def watch(what: str) -> Iterator[Any]:
 def print_results(run: Run) -> None:
     """Print the table of a run."""
     points = stats.figures(run.path)
-    table = Table(title=f"{run.config['points'][0]['game']['game_id']} · seed {run.config['seed']}", title_justify="left")
+    table = Table(
+        title=f"{run.config['points'][0]['game']['game_id']} · seed {run.config['seed']}", title_justify="left"
+    )
     keys = list(points[0].labels)
     for key in keys:
         table.add_column(key)

@@ -36,5 +36,3 @@ def replay_run(run: Run, progress: object = None) -> int:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise RunError(f"{run.path}: a part is damaged: {str(error).splitlines()[0]}") from None
     return count
-
-

@@ -98,7 +98,9 @@ def _parquet(table: pa.Table) -> bytes:
     buffer = BytesIO()
     dictionary = [name for name in ("kind", "sender", "visibility", "match_id", "labels", "game", "status", "trigger")]
     columns = [name for name in dictionary if name in table.schema.names]
-    pq.write_table(table, buffer, compression="zstd", compression_level=1, use_dictionary=columns, write_statistics=False)
+    pq.write_table(
+        table, buffer, compression="zstd", compression_level=1, use_dictionary=columns, write_statistics=False
+    )
     return buffer.getvalue()
 
 

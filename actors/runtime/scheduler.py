@@ -126,7 +126,9 @@ class Scheduler:
         """Return what a cell is given next; a suspect is given alone."""
         if self._suspects:
             return [] if given else [self._suspects.popleft()]
-        return [self._todo.popleft() for _ in range(min(self._ahead - len(given), len(self._todo)))]
+        # Towards the end ever less, so that all cells finish at about the same time.
+        share = -(-len(self._todo) // (2 * self._cells))
+        return [self._todo.popleft() for _ in range(min(self._ahead - len(given), share))]
 
     def _lose(self, given: set[int]) -> None:
         for index in sorted(given, reverse=True):

@@ -24,7 +24,9 @@ class Steady(Agent):
         state, allowed = turn.state, turn.allowed_actions
         share = state["threshold"] / (state["num_agents"] - 1)
         if "announce_project" in allowed:
-            return Decision(AnnounceProject("A shared cluster.", 100.0, "Compute time."), ["Let us fund this together."])
+            return Decision(
+                AnnounceProject("A shared cluster.", 100.0, "Compute time."), ["Let us fund this together."]
+            )
         if "signal_intent" in allowed:
             return Decision(SignalIntent(share), ["I intend to pay my share."])
         if "update_commitment" in allowed:
