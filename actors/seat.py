@@ -379,9 +379,10 @@ def _message(message: Message | str) -> Message:
         return Message(message)
     if not isinstance(message, Message) or not isinstance(message.text, str):
         raise TypeError("a message is text, or a Message with text")
-    if message.to is None:
+    named: object = message.to  # whatever the agent wrote there
+    if named is None:
         return message
-    to = (message.to,) if isinstance(message.to, str) else tuple(message.to)
+    to = (named,) if isinstance(named, str) else tuple(message.to or ())
     if not all(isinstance(agent_id, str) for agent_id in to):
         raise TypeError("a message goes to agent ids, which are text")
     return Message(message.text, to)

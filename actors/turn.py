@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     pass
 
 
+if TYPE_CHECKING:
+    from actors.seat import Seat
+
+
 class Chat(msgspec.Struct, frozen=True):
     """A chat message as a seat receives it.
 
@@ -102,7 +106,7 @@ class Turn(msgspec.Struct, eq=False):
         seat: The seat that is asked.
     """
 
-    seat: Any  # actors.seat.Seat, which makes turns
+    seat: Seat
     _ask: YourTurn | PhaseOpen
     _start: int
     _end: int

@@ -244,7 +244,7 @@ def start_ray() -> None:
         if address:
             ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
         else:
-            ray.init(include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
+            ray.init("local", include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
     except (ConnectionError, ValueError, RuntimeError) as error:
         where = f"at RAY_ADDRESS={address}" if address else "on this machine"
         raise RunError(f"no Ray cluster could be reached {where}: {str(error).splitlines()[0]}") from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import types
-from functools import lru_cache
 from typing import Any, Final, TypeVar, Union, get_args, get_origin
 
 import msgspec
@@ -27,13 +26,14 @@ def decode_payload(kind: type[A], payload: bytes) -> A:
     Raises:
         ValueError: It does not fit; the text says where and why.
     """
-    decoder, floats, has_numbers = _schema(kind)
+    decoder, floats = _schemas.get(kind) or _schema(kind)
+    action: A
     try:
         action = decoder.decode(payload)
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
-        if not has_numbers:
+        if not floats:
             raise _refused(error) from None
-        action = _decode_leniently(kind, payload, error)
+        action = _decode_leniently(kind, floats, payload, error)
     for name in floats:
         value = getattr(action, name)
         if value is not None and not math.isfinite(value):
@@ -50,11 +50,14 @@ def parse_number(text: str) -> float | None:
     return float(match[1].replace(",", "")) if match else None
 
 
-@lru_cache(maxsize=256)
-def _schema(kind: type[Any]) -> tuple[msgspec.msgpack.Decoder[Any], tuple[str, ...], bool]:
-    types_of = {field.name: field.type for field in msgspec.structs.fields(kind)}
-    floats = tuple(name for name, kind_ in types_of.items() if float in _union_members(kind_))
-    return msgspec.msgpack.Decoder(kind), floats, bool(floats)
+_schemas: dict[Any, tuple[msgspec.msgpack.Decoder[Any], tuple[str, ...]]] = {}
+
+
+def _schema(kind: type[Any]) -> tuple[msgspec.msgpack.Decoder[Any], tuple[str, ...]]:
+    """Return the decoder of an action type, and which of its fields are floats."""
+    floats = tuple(f.name for f in msgspec.structs.fields(kind) if float in _union_members(f.type))
+    schema = _schemas[kind] = (msgspec.msgpack.Decoder(kind), floats)
+    return schema
 
 
 def _union_members(kind: Any) -> tuple[Any, ...]:
@@ -63,9 +66,8 @@ def _union_members(kind: Any) -> tuple[Any, ...]:
     return (getattr(kind, "__origin__", kind),)
 
 
-def _decode_leniently(kind: type[A], payload: bytes, error: Exception) -> A:
+def _decode_leniently(kind: type[A], floats: tuple[str, ...], payload: bytes, error: Exception) -> A:
     """Try once more with the numeric text of float fields read as numbers."""
-    _, floats, _ = _schema(kind)
     try:
         fields = msgspec.msgpack.decode(payload)
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):

@@ -157,7 +157,7 @@ class Judge:
         elif isinstance(item, Lost):
             if sender in (item.seat, REFEREE) and item.seat in self._seats:
                 self._read_lost(item)
-        else:
+        elif isinstance(item, Abort):
             self._read_abort(item)
         if self._auto:
             self._settle()

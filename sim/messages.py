@@ -1,8 +1,8 @@
 """The wire vocabulary: frozen, tagged Structs, and the codec that turns them into bytes and back.
 
 A referee sends `MatchOpen`, `YourTurn` or `PhaseOpen`, `Verdict` and `MatchEnd`, each in an `Update` that first
-says what happened since the last one; a seat sends `Act`. What else a referee reads from its inbox (`Deadline`, `Forfeit`, `Lost`, `Abort`) comes from the
-clock and from the process that a seat lives in.
+says what happened since the last one; a seat sends `Act`. What else a referee reads from its inbox (`Deadline`,
+`Forfeit`, `Lost`, `Abort`) comes from the clock and from the process that a seat lives in.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ class Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
 
 _encoder = msgspec.msgpack.Encoder()
 _frame_decoder = msgspec.msgpack.Decoder(Frame)
-_message_decoder: msgspec.msgpack.Decoder[AnyMessage] = msgspec.msgpack.Decoder(AnyMessage)  # type: ignore[arg-type]
+_message_decoder: msgspec.msgpack.Decoder[AnyMessage] = msgspec.msgpack.Decoder(AnyMessage)
 
 
 def encode(message: AnyMessage) -> bytes:
@@ -293,7 +293,8 @@ def decode(data: bytes, *, max_bytes: int = MAX_BYTES) -> AnyMessage:
     """
     if len(data) > max_bytes:
         raise TooLarge(len(data), max_bytes)
-    return _decoded(_message_decoder, data)
+    message: AnyMessage = _decoded(_message_decoder, data)
+    return message
 
 
 def encode_frame(number: int, items: list[FrameItem]) -> bytes:
@@ -307,7 +308,7 @@ def decode_frame(data: bytes) -> tuple[int, list[FrameItem]]:
     Raises:
         CodecError: Not a frame, or one of another schema version.
     """
-    frame = _decoded(_frame_decoder, data)
+    frame: Frame = _decoded(_frame_decoder, data)
     if frame.version != SCHEMA_VERSION:
         raise CodecError(f"a frame of schema version {frame.version}; this is version {SCHEMA_VERSION}")
     return frame.number, frame.items

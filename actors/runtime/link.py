@@ -80,6 +80,11 @@ class Link:
         finally:
             self._task = None
 
+    async def drained(self) -> None:
+        """Wait until everything that was sent has been read at the other end."""
+        while self._task is not None:
+            await asyncio.shield(self._task)
+
     def take(self) -> bytes | None:
         """Return what is queued as a frame, to go back as the answer to a call; None when nothing is."""
         return self._next_frame() if self._queue else None

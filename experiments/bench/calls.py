@@ -53,7 +53,7 @@ def measure_calls(calls: int, messages: int) -> CallRates:
 
 
 async def _measure(calls: int, messages: int) -> CallRates:
-    sink: Any = ray.remote(num_cpus=0, enable_task_events=False)(_Sink).remote()
+    sink: Any = ray.remote(_Sink).options(num_cpus=0).remote()
     payload = msgspec.msgpack.encode({"amount": 50.0})
     act = Act(1, 7, 3, "submit_commitment", payload, (Message("I am in with my share."),))
     await asyncio.gather(*(sink.take.remote(b"warm") for _ in range(200)))
@@ -70,8 +70,8 @@ async def _measure(calls: int, messages: int) -> CallRates:
         link.send(Address(number, 1), Address(number, REFEREE), act)
         if number % 500 == 0:
             await asyncio.sleep(0)
-    while await sink.count.remote() - before < messages:
-        await asyncio.sleep(0)
+    await link.drained()
+    assert await sink.count.remote() - before == messages
     per_link = messages / (time.perf_counter() - started)
     ray.kill(sink)
     return CallRates(per_call, per_link, per_link / per_call)

@@ -18,6 +18,9 @@ from experiments.display import console
 CASES = (("simple", 2, 6000), ("full", 3, 2000), ("full", 5, 1000))
 """Mode, seats and matches of each case."""
 
+ROUNDS = 3
+"""How often each case is measured; the median counts."""
+
 RUNTIMES = ("local", "packed", "ray")
 
 
@@ -38,8 +41,8 @@ def run_bench(*, quick: bool) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(prefix="quorum-bench-") as folder:
             for runtime in RUNTIMES:
                 for mode, seats, matches in CASES:
-                    factor = 1 if runtime == "local" else 3
-                    results.append(measure(runtime, mode, seats, factor * matches // scale, Path(folder)))
+                    count = matches // scale if runtime == "local" else 3 * matches // scale
+                    results.append(measure(runtime, mode, seats, count, Path(folder), 1 if quick else ROUNDS))
         calls = measure_calls(4000 // scale, 400_000 // scale)
     finally:
         if started_here:
@@ -68,13 +71,16 @@ def print_bench(*, as_json: bool, quick: bool) -> None:
         return
     console.print(f"yardstick: {result['yardstick_round_trips_per_second']:,.0f} round trips/s over two asyncio queues")
     table = Table("runtime", "game", title="Provision point, complete record on disk", title_justify="left")
-    for heading in ("seats", "matches", "actions + messages/s", "ratio to yardstick"):
+    for heading in ("seats", "matches", "actions + messages/s", "ratio", "lowest – highest"):
         table.add_column(heading, justify="right")
     for r in result["throughput"]:
-        table.add_row(r.runtime, r.mode, str(r.seats), f"{r.matches:,}", f"{r.per_second:,.0f}", f"{r.ratio:.2f}")
+        spread = f"{r.lowest:.2f} – {r.highest:.2f}"
+        counts = (str(r.seats), f"{r.matches:,}", f"{r.per_second:,.0f}")
+        table.add_row(r.runtime, r.mode, *counts, f"{r.ratio:.2f}", spread)
     console.print(table)
     calls = result["calls"]
     console.print(
-        f"bare Ray calls: {calls.calls:,.0f} messages/s · link: {calls.link:,.0f} messages/s · {calls.ratio:.0f} times\n"
+        f"bare Ray calls: {calls.calls:,.0f} messages/s · "
+        f"link: {calls.link:,.0f} messages/s · {calls.ratio:.0f} times\n"
         f"memory: {result['mib_per_1000_open_matches']:.0f} MiB for 1,000 open matches"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import statistics
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,6 +33,8 @@ class Throughput(msgspec.Struct, frozen=True):
         matches: How many matches were played.
         per_second: Actions and messages per second, with the complete record on disk.
         ratio: The same as a ratio to the yardstick, measured just before and just after.
+        lowest: The lowest ratio of the rounds; `ratio` and `per_second` are medians.
+        highest: The highest.
     """
 
     runtime: str
@@ -40,10 +43,20 @@ class Throughput(msgspec.Struct, frozen=True):
     matches: int
     per_second: float
     ratio: float
+    lowest: float
+    highest: float
 
 
-def measure(runtime: str, mode: str, seats: int, matches: int, folder: Path) -> Throughput:
-    """Play matches on a runtime and measure."""
+def measure(runtime: str, mode: str, seats: int, matches: int, folder: Path, rounds: int = 1) -> Throughput:
+    """Play matches on a runtime and measure; the machine's speed drifts, so in several rounds."""
+    measured = [_round(runtime, mode, seats, matches, folder) for _ in range(rounds)]
+    ratios = [ratio for _, ratio in measured]
+    speed = statistics.median([per_second for per_second, _ in measured])
+    return Throughput(runtime, mode, seats, matches, speed, statistics.median(ratios), min(ratios), max(ratios))
+
+
+def _round(runtime: str, mode: str, seats: int, matches: int, folder: Path) -> tuple[float, float]:
+    """Return the actions and messages per second of one round, and their ratio to the yardstick."""
     plan = make_plan(mode, seats, matches)
     settings = ExperimentConfig(runtime=runtime).settings()
     directory = RunDirectory(folder / f"{runtime}-{mode}-{seats}-{time.monotonic_ns()}")
@@ -53,15 +66,16 @@ def measure(runtime: str, mode: str, seats: int, matches: int, folder: Path) -> 
     with tuned_memory(), asyncio.Runner(loop_factory=fast_loop()) as runner:
         seconds = runner.run(_play(plan, settings, directory))
     after = round_trips_per_second()
-    units = _units(directory)
-    per_second = units / seconds
-    return Throughput(runtime, mode, seats, matches, per_second, per_second / ((before + after) / 2))
+    per_second = _units(directory) / seconds
+    return per_second, per_second / ((before + after) / 2)
 
 
 def _units(directory: RunDirectory) -> int:
     """Count the actions and messages that are on disk."""
     run = Run(directory.path)
-    return int((run.events()["kind"] == "action").sum() + run.matches()["messages"].sum())
+    actions: int = run.events()["kind"].to_list().count("action")
+    messages: int = sum(run.matches()["messages"].to_list())
+    return actions + messages
 
 
 async def _play(plan: Plan, settings: Settings, directory: RunDirectory) -> float:

@@ -32,9 +32,10 @@ _VALUATIONS = {
 }
 
 _SIMPLE = """\
-All are equal contributors. Each commits once, any amount from 0 up, in turn, within {commit} rounds. As soon as the \
-total reaches {threshold:g} the project is funded, and everybody gets their reservation value, committed or not. If all \
-have committed or the rounds are used up and the total is short, everybody loses what they committed. {valuations}"""
+All are equal contributors. Each commits once, any amount from 0 up, in turn, within {commit} rounds. As soon as \
+the total reaches {threshold:g} the project is funded, and everybody gets their reservation value, committed or not. \
+If all have committed or the rounds are used up and the total is short, everybody loses what they committed. \
+{valuations}"""
 
 
 @lru_cache(maxsize=64)
