@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from actors.agent import Action, Agent, Answer, Decision
+from actors.agent import Agent, Answer, Decision
+from actors.answers import describe, make_act
 from actors.turn import TAKEN, Turn
 from sim.bus import Address, Bus
 from sim.errors import InboxFull
-from sim.game import ActionType
 from sim.messages import (
     REFEREE,
-    Act,
     Event,
     Forfeit,
     Lost,
@@ -34,8 +33,6 @@ from sim.messages import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-_pack = msgspec.msgpack.Encoder()
-_EMPTY = _pack.encode({})
 _OVER = Rejection("match_not_running", "the match is over")
 
 Item: TypeAlias = YourTurn | PhaseOpen | Event | Verdict | MatchEnd
@@ -338,51 +335,3 @@ class _Turns:
                     seat._items.appendleft(item)
                     raise StopAsyncIteration
             await seat._wait()
-
-
-def describe(error: BaseException) -> str:
-    """Say what was raised in one line of at most 500 characters."""
-    try:
-        text = " ".join(str(error).split())
-    except Exception:  # an agent's own exception, whose own text fails
-        text = ""
-    said = f"{type(error).__name__}: {text}"[:500] if text else type(error).__name__
-    return said.encode(errors="backslashreplace").decode()
-
-
-def make_act(seat: int, turn: int, cause: int, answer: Answer, receipt: bool = False) -> Act:
-    """Turn whatever an agent returned into a submission; what cannot be encoded becomes its `problem`."""
-    messages: Sequence[Message | str] = ()
-    action: object = answer
-    if isinstance(answer, Decision):
-        action, messages = answer.action, answer.messages
-    try:
-        if isinstance(messages, (str, Message)):
-            messages = (messages,)
-        said = []
-        for message in messages:
-            said.append(Message(message) if type(message) is str else _message(message))  # noqa: PERF401
-        if isinstance(action, ActionType):
-            return Act(seat, turn, cause, action.name, _pack.encode(action), tuple(said), "", receipt)
-        if isinstance(action, Action):
-            if not isinstance(action.type, str):
-                raise TypeError(f"the action's name is {type(action.type).__name__}, not text")
-            payload = _pack.encode(action.payload) if action.payload else _EMPTY
-            return Act(seat, turn, cause, action.type, payload, tuple(said), "", receipt)
-        raise TypeError(f"an Action, a typed action or a Decision is needed, not {type(action).__name__}")
-    except Exception as error:  # encoding runs the agent's own objects, which may raise anything
-        return Act(seat, turn, cause, "", _EMPTY, (), describe(error), receipt)
-
-
-def _message(message: Message | str) -> Message:
-    if isinstance(message, str):
-        return Message(message)
-    if not isinstance(message, Message) or not isinstance(message.text, str):
-        raise TypeError("a message is text, or a Message with text")
-    named: object = message.to  # whatever the agent wrote there
-    if named is None:
-        return message
-    to = (named,) if isinstance(named, str) else tuple(message.to or ())
-    if not all(isinstance(agent_id, str) for agent_id in to):
-        raise TypeError("a message goes to agent ids, which are text")
-    return Message(message.text, to)

@@ -1,7 +1,8 @@
 """The world: rules, messages and time. Imports the standard library and msgspec, nothing else."""
 
-from sim.bus import Address, Delivery, Inbox, LocalBus, UnreliableBus
+from sim.bus import Address, Inbox, LocalBus
 from sim.clock import Clock, VirtualLoop, run_virtual
+from sim.delivery import Delivery, UnreliableBus
 from sim.errors import (
     CodecError,
     ConfigError,

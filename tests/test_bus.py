@@ -8,8 +8,9 @@ from random import Random
 
 import pytest
 
-from sim.bus import Address, Delivery, Inbox, LocalBus, UnreliableBus
+from sim.bus import Address, Inbox, LocalBus
 from sim.clock import Clock, run_virtual
+from sim.delivery import Delivery, UnreliableBus
 from sim.errors import ConfigError, InboxFull
 from sim.messages import Abort, AnyMessage
 

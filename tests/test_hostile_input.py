@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actors.agent import Action, Decision
-from actors.seat import describe, make_act
+from actors.answers import describe, make_act
 from sim.actions import decode_payload
 from sim.bus import Address, LocalBus
 from sim.clock import Clock, run_virtual

@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from actors.agent import Action, Agent, Answer, Decision
+from actors.answers import describe, make_act
 from actors.runtime.host import AgentHost
-from actors.seat import Seat, describe, make_act
+from actors.seat import Seat
 from actors.turn import Turn
 from sim.bus import Address, LocalBus
 from sim.clock import Clock, run_virtual

@@ -8,8 +8,9 @@ from actors.agent import Agent
 from actors.runtime.cell import Cell
 from actors.runtime.host import AgentHost
 from actors.runtime.plan import Plan, Settings
-from sim.bus import Address, LocalBus, UnreliableBus
+from sim.bus import Address, LocalBus
 from sim.clock import Clock
+from sim.delivery import UnreliableBus
 from sim.record import MatchRecord
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from actors.agent import Agent
-from sim.bus import Delivery
+from sim.delivery import Delivery
 from sim.errors import ConfigError
 from sim.game import Game
 from sim.record import MatchSpec
