@@ -12,6 +12,7 @@ from sim.messages import Act, Message
 
 _pack = msgspec.msgpack.Encoder()
 _EMPTY = _pack.encode({})
+_MAX_TURN = 1 << 62
 
 
 def describe(error: BaseException) -> str:
@@ -20,14 +21,20 @@ def describe(error: BaseException) -> str:
         text = " ".join(str(error).split())
     except Exception:  # an agent's own exception, whose own text fails
         text = ""
-    said = f"{type(error).__name__}: {text}"[:500] if text else type(error).__name__
-    return said.encode(errors="backslashreplace").decode()
+    return one_line(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+
+
+def one_line(text: str) -> str:
+    """Return a text as one line of at most 500 characters that any encoding can hold."""
+    return " ".join(str(text).split())[:500].encode(errors="backslashreplace").decode()
 
 
 def make_act(seat: int, turn: int, cause: int, answer: Answer, receipt: bool = False) -> Act:
     """Turn whatever an agent returned into a submission; what cannot be encoded becomes its `problem`."""
     messages: Sequence[Message | str] = ()
     action: object = answer
+    if type(turn) is not int or not 0 <= turn < _MAX_TURN:
+        return Act(seat, 0, cause, "", _EMPTY, (), "the number of the turn is not that of any turn", receipt)
     if isinstance(answer, Decision):
         action, messages = answer.action, answer.messages
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from actors.agent import Agent, Answer, Decision
-from actors.answers import describe, make_act
+from actors.answers import describe, make_act, one_line
 from actors.turn import TAKEN, Turn
 from sim.bus import Address, Bus
 from sim.errors import InboxFull
@@ -307,7 +307,7 @@ class Seat:
 
     def leave(self, reason: str) -> None:
         """Give up all turns of the match."""
-        self._bus.send(self._address, self._referee, Lost(self.number, reason))
+        self._bus.send(self._address, self._referee, Lost(self.number, one_line(reason)))
 
 
 class _Turns:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import platform
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -197,15 +198,10 @@ async def play(
 
 
 async def _play_on_ray(plan: Plan, settings: Settings, todo: Sequence[int], add: Callable[[Batch], None]) -> int:
-    import ray
-
     from actors.runtime.ray import default_cells, put_plan, start_cell
     from actors.runtime.scheduler import Scheduler
 
-    started_here = not ray.is_initialized()
-    if started_here:
-        start_ray()
-    try:
+    with running_ray():
         reference = put_plan(plan)
 
         def give_up(index: int) -> None:
@@ -222,17 +218,41 @@ async def _play_on_ray(plan: Plan, settings: Settings, todo: Sequence[int], add:
         )
         await scheduler.run(todo)
         return scheduler.restarts
-    finally:
-        if started_here:
-            ray.shutdown()
 
 
-def start_ray() -> None:
-    """Join the cluster at `RAY_ADDRESS`, or start a local one.
+@contextmanager
+def running_ray() -> Iterator[None]:
+    """Use the Ray that this process is part of; else join the cluster at `RAY_ADDRESS`, or start a local one.
+
+    What was started here ends here, and leaves no files.
 
     Raises:
         RunError: There is no cluster at that address.
     """
+    import ray
+
+    if ray.is_initialized():
+        yield
+        return
+    session: Path | None = None
+    try:
+        session = _start_ray()
+        yield
+    finally:
+        ray.shutdown()
+        if session is not None:
+            _remove_session(session)
+
+
+def _remove_session(session: Path) -> None:
+    shutil.rmtree(session, ignore_errors=True)
+    latest = session.with_name("session_latest")
+    if latest.is_symlink() and latest.readlink() == session:
+        latest.unlink(missing_ok=True)
+
+
+def _start_ray() -> Path | None:
+    """Return the directory of the session that was started, or None when a cluster was joined."""
     import logging
     import os
 
@@ -243,8 +263,9 @@ def start_ray() -> None:
     try:
         if address:
             ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
-        else:
-            ray.init("local", include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
+            return None
+        context: Any = ray.init("local", include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
+        return Path(context.address_info["session_dir"])
     except (ConnectionError, ValueError, RuntimeError) as error:
         where = f"at RAY_ADDRESS={address}" if address else "on this machine"
         raise RunError(f"no Ray cluster could be reached {where}: {str(error).splitlines()[0]}") from None

@@ -7,9 +7,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
+from actors.answers import describe
 from actors.runtime.plan import Plan
 from sim.bus import Address, Bus, Receiver
 from sim.clock import Clock
+from sim.errors import RunError
 from sim.record import MatchRecord
 from sim.referee import Referee
 
@@ -51,6 +53,8 @@ class Cell:
         self._waiting: deque[int] = deque()
         self._open = 0
         self._finished: list[MatchRecord] = []
+        self._wanted = 0
+        self._failed: RunError | None = None
         self._changed = asyncio.Event()
 
     def assign(self, indexes: Iterable[int]) -> None:
@@ -63,22 +67,34 @@ class Cell:
 
         Returns:
             The records, in the order in which the matches ended; empty when there is nothing left to play.
+
+        Raises:
+            RunError: A match could not be opened.
         """
+        self._wanted = batch
         deadline = self._clock.now() + patience
-        while len(self._finished) < batch and (self._open or self._waiting):
+        while len(self._finished) < batch and (self._open or self._waiting) and self._failed is None:
             left = deadline - self._clock.now()
             if left <= 0 and self._finished:
                 break
             self._changed.clear()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), left if self._finished else None)
+        if self._failed is not None:
+            raise self._failed
         records, self._finished = self._finished[:batch], self._finished[batch:]
         self._fill()
         return records
 
     def _fill(self) -> None:
         while self._waiting and self._open < self._window and len(self._finished) < self._backlog:
-            self._start(self._waiting.popleft())
+            index = self._waiting.popleft()
+            try:
+                self._start(index)
+            except Exception as error:  # in a callback nobody would hear of it, and `collect` would wait for ever
+                self._failed = RunError(f"match {index} could not be opened: {describe(error)}")
+                self._changed.set()
+                return
 
     def _start(self, index: int) -> None:
         point = self._plan.point(index)
@@ -98,7 +114,7 @@ class Cell:
         self._finished.append(record)
         # In a callback of its own: a match that is over as soon as it opens must not open the next inside itself.
         self._clock.soon(self._fill)
-        if len(self._finished) == 1 or len(self._finished) % 64 == 0 or not self._open:
+        if len(self._finished) in (1, self._wanted) or not self._open:
             self._changed.set()
 
 

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Callable
 
 from actors.agent import Agent
-from actors.seat import Seat, describe
+from actors.answers import describe
+from actors.seat import Seat
 from sim.bus import Address, Bus
 from sim.clock import Clock
 from sim.errors import InboxFull
-from sim.messages import AnyMessage, MatchOpen, PhaseOpen, Update, YourTurn
+from sim.messages import AnyMessage, MatchEnd, MatchOpen, PhaseOpen, Update, YourTurn
 
 GRACE = 1.0
 """Seconds that an agent has to return once its match is over, before its task is cancelled."""
@@ -29,7 +30,7 @@ class AgentHost:
         self._clock = clock
         self._agent_at = agent_at
         self._bus = bus
-        self._seats: dict[Address, Seat] = {}
+        self._seats: dict[Address, Seat | None] = {}  # None: it left, and its match goes on
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -42,6 +43,10 @@ class AgentHost:
         assert type(message) is Update
         seat = self._seats.get(to)
         if seat is None:
+            if to in self._seats:
+                if type(message.message) is MatchEnd:
+                    del self._seats[to]
+                return
             if type(message.message) is not MatchOpen:
                 return
             seat = self._open(to)
@@ -54,10 +59,12 @@ class AgentHost:
                     seat.put(ask)
         except InboxFull as error:
             seat.leave(describe(error))
-            self._close(to)
+            self._close(seat)
+            self._seats[to] = None
         else:
             if seat.end is not None:
-                self._close(to)
+                self._close(seat)
+                del self._seats[to]
 
     def forget(self, address: Address) -> None:
         """A match is over and this seat was not told: the message was lost, or is still on its way."""
@@ -74,8 +81,7 @@ class AgentHost:
             seat.task.add_done_callback(self._tasks.discard)
         return seat
 
-    def _close(self, address: Address) -> None:
-        seat = self._seats.pop(address)
+    def _close(self, seat: Seat) -> None:
         if not seat.idle:
             assert seat.task is not None
             self._clock.at(self._clock.now() + GRACE, seat.task.cancel)
@@ -83,7 +89,7 @@ class AgentHost:
     def _decide(self, seat: Seat, ask: YourTurn | PhaseOpen) -> None:
         try:
             answer = seat.agent.decide(seat.turn(ask))
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # an agent that calls `sys.exit` ends nobody's process
             seat.forfeit(ask.turn, error)
         else:
             seat.answer(ask.turn, answer)
@@ -94,12 +100,16 @@ class AgentHost:
         while True:
             try:
                 await agent.play(seat)
-            except asyncio.CancelledError:
-                if seat.over or not seat.overran():
-                    return
-            except Exception as error:
+            except (Exception, SystemExit, asyncio.CancelledError) as error:
                 if seat.over:
                     return
+                if isinstance(error, asyncio.CancelledError):
+                    if seat.overran():
+                        continue
+                    task = asyncio.current_task()
+                    if task is not None and task.cancelling():
+                        return
+                    # Nobody cancelled it: what it waited for was cancelled, or it raised this itself.
                 if seat.asked == asked:
                     seat.leave(describe(error))
                     return
@@ -111,7 +121,9 @@ class AgentHost:
                 return
 
     async def close(self) -> None:
-        """Cancel what still plays."""
-        for task in self._tasks:
+        """Cancel what still plays; an agent that does not let itself be cancelled is not waited for."""
+        tasks = list(self._tasks)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if tasks:
+            await asyncio.wait(tasks, timeout=GRACE)

@@ -15,8 +15,11 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from actors.answers import describe
 from sim.bus import Address
-from sim.messages import REFEREE, AnyMessage, FrameItem, decode_frame, encode_frame
+from sim.messages import REFEREE, Act, AnyMessage, FrameItem, decode_frame, encode_frame
+
+_EMPTY = msgspec.msgpack.encode({})
 
 MAX_ITEMS = 1024
 """Messages in a frame at most, which bounds what a frame costs to hold."""
@@ -91,7 +94,10 @@ class Link:
 
     def _next_frame(self) -> bytes:
         items, self._queue = self._queue[:MAX_ITEMS], self._queue[MAX_ITEMS:]
-        frame = encode_frame(self._frames, items)
+        try:
+            frame = encode_frame(self._frames, items)
+        except (ValueError, OverflowError):
+            frame = encode_frame(self._frames, [_encodable(item) for item in items])
         self._messages += len(items)
         self._frames += 1
         self._bytes += len(frame)
@@ -100,6 +106,19 @@ class Link:
     def statistics(self) -> LinkStatistics:
         """Return what it has carried."""
         return LinkStatistics(self._messages, self._frames, self._bytes, len(self._queue))
+
+
+def _encodable(item: FrameItem) -> FrameItem:
+    """Return an item, or in the place of a submission that no frame can hold one that says so."""
+    match, seat, message = item
+    try:
+        encode_frame(0, [item])
+    except (ValueError, OverflowError) as error:
+        if type(message) is not Act:
+            raise
+        problem = "text that is not Unicode" if isinstance(error, UnicodeEncodeError) else describe(error)
+        return match, seat, Act(message.seat, message.turn, message.cause, "", _EMPTY, (), problem, message.receipt)
+    return item
 
 
 class Arrivals:

@@ -8,7 +8,7 @@ from actors.agent import Agent
 from actors.runtime.cell import Cell
 from actors.runtime.host import AgentHost
 from actors.runtime.plan import Plan, Settings
-from sim.bus import Address, LocalBus
+from sim.bus import Address, Bus, LocalBus
 from sim.clock import Clock
 from sim.delivery import UnreliableBus
 from sim.record import MatchRecord
@@ -24,9 +24,10 @@ class LocalCell:
 
     def __init__(self, plan: Plan, settings: Settings) -> None:
         clock = Clock()
-        bus: LocalBus | UnreliableBus = LocalBus()
+        inner = LocalBus()
+        bus: Bus = inner
         if settings.delivery is not None:
-            bus = UnreliableBus(bus, clock, settings.delivery, plan.seed)
+            bus = UnreliableBus(inner, clock, settings.delivery, plan.seed)
 
         def agent_at(address: Address) -> Agent:
             return plan.point(address.match).agents[address.seat]

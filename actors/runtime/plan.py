@@ -28,6 +28,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         batch: How many finished matches a cell hands over at once.
         patience: Seconds after which it hands over fewer.
         agents_per_actor: How many seats share an agent process (ray).
+        start_timeout: Seconds that the processes of a cell have to start (ray, packed). A cluster that grows on
+            demand needs longer.
         clock: "real", or "virtual", which never waits (local).
         explore: Seed of the schedule in virtual time; None keeps the event loop's own order.
         delivery: How the bus treats messages, for stress runs (local).
@@ -39,6 +41,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     batch: int = 500
     patience: float = 0.5
     agents_per_actor: int = 1
+    start_timeout: float = 120.0
     clock: Literal["real", "virtual"] = "real"
     explore: int | None = None
     delivery: Delivery | None = None
@@ -48,8 +51,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             value = getattr(self, key)
             if value is not None and value < 1:
                 raise ConfigError(f"runtime.{key}={value}: at least 1 is needed")
-        if not 0 < self.patience < float("inf"):
-            raise ConfigError(f"runtime.patience={self.patience}: a number of seconds above 0 is needed")
+        for key in ("patience", "start_timeout"):
+            if not 0 < getattr(self, key) < float("inf"):
+                raise ConfigError(f"runtime.{key}={getattr(self, key)}: a number of seconds above 0 is needed")
         if self.explore is not None and self.clock != "virtual":
             raise ConfigError("runtime.explore needs runtime.clock=virtual: real time cannot be steered")
         if self.kind != "local":

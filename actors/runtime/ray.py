@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -13,16 +14,16 @@ import ray.exceptions
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from actors.agent import Agent
+from actors.answers import describe
 from actors.runtime.cell import Cell, seats_by_process
 from actors.runtime.host import AgentHost
 from actors.runtime.link import Arrivals, Link, LinkBus
 from actors.runtime.local import LocalCell
 from actors.runtime.plan import Plan, Settings
-from actors.runtime.scheduler import CellDied
-from actors.seat import describe
+from actors.runtime.scheduler import CellDied, NoRoom
 from sim.bus import Address, LocalBus
 from sim.clock import Clock
-from sim.errors import CodecError, ConfigError, RunError
+from sim.errors import ConfigError, QuorumError, RunError
 from sim.messages import REFEREE, FrameItem
 from sim.record import MatchRecord
 
@@ -40,16 +41,53 @@ def _settle_memory() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
-class PackedActor:
-    """A whole cell in one process."""
+def explain(error: BaseException) -> QuorumError:
+    """Say what it means that a call of an actor failed: its process is gone, or the run cannot go on."""
+    if isinstance(error, ray.exceptions.RayTaskError):
+        cause = error.cause
+        if isinstance(cause, QuorumError):
+            return cause
+        if not isinstance(cause, ray.exceptions.RayError):
+            return RunError(f"a process of the run failed: {describe(cause)}")
+        error = cause
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    if isinstance(error, ray.exceptions.RayActorError) and error.actor_init_failed:
+        return RunError(f"a process of the run could not be started: {lines[-1].strip()}")
+    if isinstance(error, _GONE):
+        return CellDied(lines[0])
+    return RunError(f"a process of the run failed: {type(error).__name__}: {lines[0]}")
+
+
+_GONE = (
+    ray.exceptions.RayActorError,
+    ray.exceptions.NodeDiedError,
+    ray.exceptions.ObjectLostError,
+    ray.exceptions.WorkerCrashedError,
+    ray.exceptions.OutOfMemoryError,
+)
+"""What Ray raises when a process, its node, or a result that was on its way, is no more."""
+
+
+class _Leader:
+    """The process of a cell that finished matches come from."""
 
     def __init__(self, plan: Plan, settings: Settings, encode: Encoder) -> None:
         self._plan = plan
         self._settings = settings
         self._encode = encode
-        self._cell: LocalCell | None = None
         encode(plan, ())  # imports what it needs
         _settle_memory()
+
+    async def node(self) -> str:
+        """Return the id of the node that this process runs on."""
+        node_id: str = ray.get_runtime_context().get_node_id()
+        return node_id
+
+
+class PackedActor(_Leader):
+    """A whole cell in one process."""
+
+    _cell: LocalCell | None = None
 
     async def exchange(self, indexes: Sequence[int]) -> Any:
         """Take on matches, and return the next batch of finished ones."""
@@ -59,25 +97,17 @@ class PackedActor:
         return self._encode(self._plan, await self._cell.collect())
 
 
-class RefereeActor:
+class RefereeActor(_Leader):
     """The referees of a cell; its agents live in other processes."""
 
-    def __init__(self, plan: Plan, settings: Settings, encode: Encoder) -> None:
-        self._plan = plan
-        self._settings = settings
-        self._encode = encode
-        self._broken: asyncio.Future[None] | None = None
-        encode(plan, ())  # imports what it needs
-        _settle_memory()
-
-    async def node(self) -> str:
-        """Return the id of the node that this process runs on."""
-        node_id: str = ray.get_runtime_context().get_node_id()
-        return node_id
-
     async def connect(self, hosts: list[tuple[Sequence[int], Any]]) -> None:
-        """Join the processes of the agents, each given as (its seats, its actor)."""
-        self._broken = asyncio.get_running_loop().create_future()
+        """Join the processes of the agents, each given as (its seats, its actor).
+
+        Raises:
+            CellDied: One of them is gone.
+            RunError: One of them could not be started.
+        """
+        self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._bus = LocalBus()
         me = ray.get_runtime_context().current_actor
         self._arrivals = [Arrivals(partial(self._read, frozenset(seats))) for seats, _ in hosts]
@@ -94,7 +124,10 @@ class RefereeActor:
             window=self._settings.window,
             backlog=2 * self._settings.batch,
         )
-        await asyncio.gather(*(actor.connect.remote(me, number) for number, (_, actor) in enumerate(hosts)))
+        try:
+            await asyncio.gather(*(actor.connect.remote(me, number) for number, (_, actor) in enumerate(hosts)))
+        except Exception as error:
+            raise explain(error) from None
         # A call that never returns tells at once when the process at the other end is gone.
         self._watches = [asyncio.ensure_future(self._watch(actor.stay.remote())) for _, actor in hosts]
 
@@ -105,8 +138,11 @@ class RefereeActor:
             self._break(error)
 
     def _break(self, error: Exception) -> None:
-        if self._broken is not None and not self._broken.done():
-            self._broken.set_exception(ConnectionError(f"the process of an agent is gone: {type(error).__name__}"))
+        if not self._broken.done():
+            known = error if isinstance(error, QuorumError) else explain(error)
+            if isinstance(known, CellDied):
+                known = CellDied(f"the process of an agent is gone: {known}")
+            self._broken.set_exception(known)
             self._broken.exception()  # it is looked at only while somebody waits
 
     async def deliver(self, host: int, frame: bytes) -> None:
@@ -116,7 +152,7 @@ class RefereeActor:
     def _take(self, host: int, frame: bytes) -> None:
         try:
             self._arrivals[host].take(frame)
-        except CodecError as error:
+        except Exception as error:  # whoever sent the frame cannot help it; whoever collects must hear of it
             self._break(error)
 
     def _read(self, seats: frozenset[int], items: list[FrameItem]) -> None:
@@ -129,9 +165,9 @@ class RefereeActor:
         """Take on matches, and return the next batch of finished ones.
 
         Raises:
-            ConnectionError: The process of an agent is gone.
+            CellDied: The process of an agent is gone.
+            RunError: Something failed that would fail again.
         """
-        assert self._broken is not None
         if self._broken.done():
             self._broken.result()
         self._cell.assign(indexes)
@@ -153,7 +189,8 @@ class AgentActor:
 
     async def connect(self, referee: Any, number: int) -> None:
         """Join the referees' process, to which this one is number so-and-so."""
-        self._link = Link(lambda frame: referee.deliver.remote(number, frame), self._arrive, lambda error: None)
+        self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._link = Link(lambda frame: referee.deliver.remote(number, frame), self._arrive, self._break)
         self._arrivals = Arrivals(self._read)
         self._host = AgentHost(self._agent_at, LinkBus(self._link), Clock())
 
@@ -174,45 +211,47 @@ class AgentActor:
         for match, seat, message in items:
             receive(Address(match, REFEREE), Address(match, seat), message)
 
+    def _break(self, error: Exception) -> None:
+        if not self._broken.done():
+            self._broken.set_exception(error)
+
     async def stay(self) -> None:
-        """Never return: the caller learns from the failure of this call that the process is gone."""
-        await asyncio.get_running_loop().create_future()
+        """Never return: the caller learns from the failure of this call that the process is gone, or its link."""
+        await self._broken
 
 
 # ── the driver's side ───────────────────────────────────────────────────────────────────────────────────
 
-START_TIMEOUT = 120.0
-"""Seconds that the processes of a cell have to start."""
-
-_Packed = ray.remote(num_cpus=1, enable_task_events=False)(PackedActor)
-_Referee = ray.remote(num_cpus=1, enable_task_events=False)(RefereeActor)
-_Agents = ray.remote(num_cpus=0, enable_task_events=False)(AgentActor)
+_ray: Any = ray  # its own annotations leave out what it has
+_Packed = _ray.remote(num_cpus=1, enable_task_events=False)(PackedActor)
+_Referee = _ray.remote(num_cpus=1, enable_task_events=False)(RefereeActor)
+_Agents = _ray.remote(num_cpus=0, enable_task_events=False)(AgentActor)
 
 
 class RayCell:
     """A cell that runs in Ray actors.
 
     Args:
-        leader: The actor that finished matches come from.
-        others: The actors of its agents.
+        actors: Its actors. Finished matches come from the first; the others hold its agents.
     """
 
-    def __init__(self, leader: Any, others: Sequence[Any]) -> None:
-        self._leader = leader
-        self._actors = [leader, *others]
+    def __init__(self, actors: Sequence[Any]) -> None:
+        self._actors = actors
 
     async def exchange(self, indexes: Sequence[int]) -> Any:
         """Take on matches, and return the next batch of finished ones.
 
         Raises:
             CellDied: A process of the cell is gone.
+            RunError: Something failed that would fail again.
         """
-        return await _alive(self._leader.exchange.remote(indexes))
+        return await _alive(self._actors[0].exchange.remote(indexes))
 
     def kill(self) -> None:
         """End the processes of the cell."""
         for actor in self._actors:
-            ray.kill(actor)
+            with suppress(Exception):  # it may be gone, or the whole cluster
+                ray.kill(actor)
 
 
 async def start_cell(plan: Any, first: Plan, settings: Settings, encode: Encoder) -> RayCell:
@@ -226,44 +265,43 @@ async def start_cell(plan: Any, first: Plan, settings: Settings, encode: Encoder
 
     Raises:
         CellDied: A process was gone before it had started.
-        RunError: A process could not be started: an agent that cannot be sent there, or no free processor.
+        NoRoom: The cluster had no processor free for it.
+        RunError: A process could not be started, as when an agent cannot be sent there.
     """
-    if settings.kind == "packed":
-        return RayCell(_Packed.remote(plan, settings, encode), ())
-    leader = _Referee.remote(plan, settings, encode)
-    node = await _alive(leader.node.remote(), START_TIMEOUT)
-    beside = NodeAffinitySchedulingStrategy(node_id=node, soft=True)
-    seats = max(len(point.agents) for point in first.points)
-    groups = seats_by_process(seats, settings.agents_per_actor)
-    hosts = [(group, _Agents.options(scheduling_strategy=beside).remote(plan, group)) for group in groups]
-    cell = RayCell(leader, [actor for _, actor in hosts])
+    kind = _Packed if settings.kind == "packed" else _Referee
+    actors = [kind.remote(plan, settings, encode)]
+    cell = RayCell(actors)
     try:
-        await _alive(leader.connect.remote(hosts), START_TIMEOUT)
+        node = await _alive(actors[0].node.remote(), settings.start_timeout)
+        if settings.kind == "ray":
+            beside = NodeAffinitySchedulingStrategy(node_id=node, soft=True)
+            seats = max(len(point.agents) for point in first.points)
+            groups = seats_by_process(seats, settings.agents_per_actor)
+            actors.extend(_Agents.options(scheduling_strategy=beside).remote(plan, group) for group in groups)
+            hosts = list(zip(groups, actors[1:], strict=True))
+            await _alive(actors[0].connect.remote(hosts), settings.start_timeout)
     except BaseException:
         cell.kill()
         raise
     return cell
 
 
-async def _alive(result: Any, timeout: float | None = None) -> Any:
+async def _alive(result: Any, within: float | None = None) -> Any:
     try:
-        return await asyncio.wait_for(result, timeout)
-    except (ray.exceptions.RayActorError, ConnectionError) as error:
-        raise CellDied(str(error).splitlines()[0]) from None
+        return await asyncio.wait_for(result, within)
+    except ray.exceptions.RayError as error:
+        raise explain(error) from None
     except TimeoutError:
-        free = ray.available_resources().get("CPU", 0)
-        raise RunError(
-            f"no process could be started within {timeout:g} s; {free:g} processors are free. "
-            "Use fewer cells (runtime.cells=1), or a larger cluster"
+        free = _ray.available_resources().get("CPU", 0)
+        raise NoRoom(
+            f"no process could be started within {within:g} s; {free:g} processors are free. "
+            "Use fewer cells (runtime.cells=1), a larger cluster, or a longer runtime.start_timeout"
         ) from None
-    except ray.exceptions.RayTaskError as error:
-        cause = error.cause if isinstance(error.cause, Exception) else error
-        raise RunError(f"a process of the run failed: {describe(cause)}") from error
 
 
 def default_cells(settings: Settings) -> int:
     """Return how many cells the cluster has room for."""
-    cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
+    cores = max(1, int(_ray.cluster_resources().get("CPU", 1)))
     return min(settings.cells or cores, cores)
 
 

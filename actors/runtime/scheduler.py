@@ -23,6 +23,10 @@ class CellDied(QuorumError):
     """A process of a cell is gone; what was not handed over is lost."""
 
 
+class NoRoom(RunError):
+    """The cluster has no room for a cell."""
+
+
 class Batch(Protocol):
     """Finished matches, as a cell hands them over."""
 
@@ -39,6 +43,7 @@ class CellHandle(Protocol):
 
         Raises:
             CellDied: A process of the cell is gone.
+            RunError: Something failed that would fail again.
         """
 
     def kill(self) -> None:
@@ -74,19 +79,25 @@ class Scheduler:
         self._suspects: deque[int] = deque()
         self._deaths: Counter[int] = Counter()
         self._barren = 0
+        self._left = 0
         self._alive: set[CellHandle] = set()
+        self._starting: set[asyncio.Task[None]] = set()
         self.restarts = 0
 
     async def run(self, indexes: Iterable[int]) -> None:
-        """Play matches; returns when each is done or given up."""
+        """Play matches; returns when each is done or given up.
+
+        Raises:
+            RunError: Cells cannot be started, die without an end, or fail in a way that would fail again.
+        """
         self._todo.extend(indexes)
-        cells = min(self._cells, max(1, len(self._todo)))
+        self._left = len(self._todo)
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(cells):
+                for _ in range(min(self._cells, self._left)):
                     group.create_task(self._keep_busy())
-        except* QuorumError as group_error:
-            raise group_error.exceptions[0] from None
+        except ExceptionGroup as failures:
+            raise _first(failures) from None
         finally:
             for cell in self._alive:
                 cell.kill()
@@ -97,13 +108,16 @@ class Scheduler:
         while given or self._todo or self._suspects:
             try:
                 if cell is None:
-                    cell = await self._start()
-                    self._alive.add(cell)
+                    cell = await self._start_cell()
                 fresh = self._take(given)
                 if not fresh and not given:
                     break
                 given.update(fresh)
                 batch = await cell.exchange(fresh)
+            except NoRoom:
+                if self._alive:
+                    return  # the others do without it
+                raise
             except CellDied as error:
                 self.restarts += 1
                 self._barren += 1
@@ -115,12 +129,32 @@ class Scheduler:
                 self._lose(given)
                 cell, given = None, set()
             else:
+                if not batch.indexes:
+                    raise RunError(f"a process of the run lost {len(given)} matches, {min(given)} the first of them")
                 self._barren = 0
                 given.difference_update(batch.indexes)
                 self._done(batch)
+                self._account(len(batch.indexes))
         if cell is not None:
             self._alive.discard(cell)
             cell.kill()
+
+    async def _start_cell(self) -> CellHandle:
+        task = asyncio.current_task()
+        assert task is not None
+        self._starting.add(task)
+        try:
+            cell = await self._start()
+        finally:
+            self._starting.discard(task)
+        self._alive.add(cell)
+        return cell
+
+    def _account(self, matches: int) -> None:
+        self._left -= matches
+        if not self._left:
+            for task in self._starting:
+                task.cancel()  # nobody needs a cell any more that is still on its way
 
     def _take(self, given: set[int]) -> list[int]:
         """Return what a cell is given next; a suspect is given alone."""
@@ -139,3 +173,11 @@ class Scheduler:
                 self._suspects.appendleft(index)
             else:
                 self._give_up(index)
+                self._account(1)
+
+
+def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+    error: BaseException = failures
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

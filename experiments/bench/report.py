@@ -26,27 +26,18 @@ RUNTIMES = ("local", "packed", "ray")
 
 def run_bench(*, quick: bool) -> dict[str, Any]:
     """Measure everything; takes one to two minutes, or a few seconds for the shape of it."""
-    import ray
-
     from experiments.bench.calls import measure_calls
-    from experiments.runner import start_ray
+    from experiments.runner import running_ray
 
     scale = 10 if quick else 1
     memory = _in_a_process_of_its_own(memory_of_open_matches, 1000 // scale)
     results: list[Throughput] = []
-    started_here = not ray.is_initialized()
-    if started_here:
-        start_ray()
-    try:
-        with tempfile.TemporaryDirectory(prefix="quorum-bench-") as folder:
-            for runtime in RUNTIMES:
-                for mode, seats, matches in CASES:
-                    count = matches // scale if runtime == "local" else 3 * matches // scale
-                    results.append(measure(runtime, mode, seats, count, Path(folder), 1 if quick else ROUNDS))
+    with running_ray(), tempfile.TemporaryDirectory(prefix="quorum-bench-") as folder:
+        for runtime in RUNTIMES:
+            for mode, seats, matches in CASES:
+                count = matches // scale if runtime == "local" else 3 * matches // scale
+                results.append(measure(runtime, mode, seats, count, Path(folder), 1 if quick else ROUNDS))
         calls = measure_calls(4000 // scale, 400_000 // scale)
-    finally:
-        if started_here:
-            ray.shutdown()
     return {
         "python": platform.python_version(),
         "machine": platform.machine(),
