@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import field
 
@@ -16,9 +16,7 @@ from sim.games.provision_point.actions import (
     UpdateCommitment,
     WithdrawCommitment,
 )
-
-if TYPE_CHECKING:
-    from sim.games.provision_point.game import ProvisionPointGame
+from sim.games.provision_point.parameters import Parameters
 
 COORDINATOR = 0
 
@@ -26,7 +24,7 @@ COORDINATOR = 0
 class FullState(State, kw_only=True):
     """State of a full-mode match. Amounts are in the game's currency; lists are by seat number."""
 
-    game: ProvisionPointGame
+    game: Parameters
     agent_ids: tuple[str, ...]
     signal: Phase
     commit: Phase
@@ -152,7 +150,7 @@ class FullState(State, kw_only=True):
         self.valuations[seat] = valuation
 
 
-def start(game: ProvisionPointGame, agent_ids: tuple[str, ...], rng: Random) -> FullState:
+def start(game: Parameters, agent_ids: tuple[str, ...], rng: Random) -> FullState:
     """Return the state at the beginning, with valuations as the mode says."""
     contributors = tuple(range(1, len(agent_ids)))
     order = (*contributors, COORDINATOR)

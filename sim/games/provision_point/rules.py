@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sim.games.provision_point.game import ProvisionPointGame
+from sim.games.provision_point.parameters import Parameters
 
 _FULL = """\
 A coordinator proposes a project that nobody can afford alone. It needs a total of {threshold:g} (the coordinator \
@@ -69,7 +67,7 @@ def _text(
     return f"You are a contributor. {valuations}\n{text}"
 
 
-def text(game: ProvisionPointGame, role: str) -> str:
+def text(game: Parameters, role: str) -> str:
     """Say the rules to someone in this role."""
     return _text(
         game.mode,

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import field
 
 from sim.game import Outcome, Pass, Phase, State, Status
-
-if TYPE_CHECKING:
-    from sim.games.provision_point.game import ProvisionPointGame
+from sim.games.provision_point.parameters import Parameters
 
 
 class SimpleState(State, kw_only=True):
     """State of a simple-mode match. Amounts are in the game's currency; lists are by seat number."""
 
-    game: ProvisionPointGame
+    game: Parameters
     agent_ids: tuple[str, ...]
     threshold: float
     reservation_values: list[float | None]
@@ -90,7 +88,7 @@ class SimpleState(State, kw_only=True):
         return Outcome(status, trigger, utilities, details)
 
 
-def start(game: ProvisionPointGame, agent_ids: tuple[str, ...], rng: Random) -> SimpleState:
+def start(game: Parameters, agent_ids: tuple[str, ...], rng: Random) -> SimpleState:
     """Return the state at the beginning, with reservation values as the mode says."""
     return SimpleState(
         game=game,
