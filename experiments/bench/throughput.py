@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import statistics
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -112,21 +110,3 @@ async def _play_on_ray(plan: Plan, settings: Settings, directory: RunDirectory) 
 
 def _never(index: int) -> None:
     raise AssertionError(f"match {index} took its processes down")
-
-
-def memory_of_open_matches(count: int) -> float:
-    """Return by how many MiB a process grows that holds `count` matches open at once (full, 3 seats)."""
-    plan = make_plan("full", 3, count)
-    before = _peak()
-    asyncio.run(_hold(plan, range(count)))
-    return _peak() - before
-
-
-async def _hold(plan: Plan, indexes: Sequence[int]) -> None:
-    settings = msgspec.structs.replace(ExperimentConfig(runtime="local").settings(), window=len(indexes))
-    async for _ in LocalCell(plan, settings).play(indexes):
-        pass
-
-
-def _peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
