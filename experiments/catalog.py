@@ -1,4 +1,4 @@
-"""What there is: the games and the agents, with parameters, types and defaults."""
+"""What there is: the games and the agents, with parameters, types and defaults, and the files that name them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import inspect
 from typing import Any
 
 import msgspec
-from rich.table import Table
 
 from actors.registry import describe_agents
-from experiments.display import console
+from experiments.config import CONF
+from experiments.display import console, print_json, print_line, table
+from experiments.mistakes import shown, type_text
 from sim.game import Game
 from sim.games import GAMES
 
@@ -22,15 +23,39 @@ def describe_games() -> list[dict[str, Any]]:
     ]
 
 
+def describe_files(group: str) -> list[dict[str, str]]:
+    """Return the files of a group of the configuration, each with what its first line says of it."""
+    root = CONF / group
+    return [
+        {
+            "setting": f"{group}={file.relative_to(root).with_suffix('').as_posix()}",
+            "summary": _comment(file.read_text("utf-8")),
+        }
+        for file in sorted(root.rglob("*.yaml"))
+    ]
+
+
+def _comment(text: str) -> str:
+    first = text.partition("\n")[0]
+    return first.lstrip("# ") if first.startswith("#") else ""
+
+
 def _summary(kind: type[Any]) -> str:
     return (inspect.getdoc(kind) or "").split("\n\n")[0].replace("\n", " ")
 
 
 def _parameters(kind: type[Game]) -> list[dict[str, str]]:
     return [
-        {"name": field.name, "type": type_text(field.type), "default": repr(field.default)}
+        {"name": field.name, "type": type_text(field.type), "default": _default(field)}
         for field in msgspec.structs.fields(kind)
     ]
+
+
+def _default(field: msgspec.structs.FieldInfo) -> str:
+    if field.required:
+        return "needed"
+    value = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+    return value if isinstance(value, str) else shown(list(value) if isinstance(value, tuple) else value)
 
 
 def _actions(kind: type[Game]) -> list[dict[str, str]]:
@@ -45,42 +70,42 @@ def _actions(kind: type[Game]) -> list[dict[str, str]]:
     ]
 
 
-def type_text(kind: Any) -> str:
-    """Write a type as people read it."""
-    text = kind.__name__ if isinstance(kind, type) and not hasattr(kind, "__args__") else str(kind)
-    return text.replace("typing.", "").replace("NoneType", "None")
-
-
 def print_games(*, as_json: bool) -> None:
     """Print the games."""
     games = describe_games()
     if as_json:
-        _print_json(games)
+        print_json(games)
         return
     for game in games:
-        console.print(f"[bold]{game['game_id']}[/bold]  {game['summary']}")
-        console.print(_table(game["parameters"], "parameter", "type", "default"))
-        console.print(_table(game["actions"], "action", "payload", "summary"))
+        _print_head(game["game_id"], game["summary"])
+        _print_rows(game["parameters"], "parameter", "type", "default")
+        _print_rows(game["actions"], "action", "payload (? may be left out)", "")
+    _print_rows(describe_files("game"), "file", "")
 
 
 def print_agents(*, as_json: bool) -> None:
     """Print the agents."""
-    agents = msgspec.to_builtins(describe_agents())
+    agents: list[dict[str, Any]] = msgspec.to_builtins(describe_agents())
     if as_json:
-        _print_json(agents)
+        print_json(agents)
         return
     for agent in agents:
-        console.print(f"[bold]{agent['kind']}[/bold]  {agent['summary']}")
+        _print_head(agent["kind"], agent["summary"])
         if agent["parameters"]:
-            console.print(_table(agent["parameters"], "parameter", "type", "default"))
+            rows = [{**row, "default": row["default"] or "needed"} for row in agent["parameters"]]
+            _print_rows(rows, "parameter", "type", "default")
+    _print_rows(describe_files("agents"), "file", "")
 
 
-def _table(rows: list[dict[str, str]], *headings: str) -> Table:
-    table = Table(*headings)
+def _print_head(name: str, summary: str) -> None:
+    print_line(name, "bold cyan")
+    console.print(summary, markup=False)
+    console.print()
+
+
+def _print_rows(rows: list[dict[str, str]], *headings: str) -> None:
+    made = table(*headings)
     for row in rows:
-        table.add_row(*(text.replace("[", r"\[") for text in row.values()))
-    return table
-
-
-def _print_json(value: Any) -> None:
-    console.print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode(), markup=False, soft_wrap=True)
+        made.add_row(*(text.replace("[", r"\[") for text in row.values()))
+    console.print(made)
+    console.print()

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import os
+import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from sim.errors import QuorumError, RecordMismatch
@@ -27,20 +32,41 @@ RunPath = Annotated[Path, typer.Argument(help="Run directory.", metavar="RUN")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@app.command(context_settings={"ignore_unknown_options": False})
+@app.command()
 def run(
-    settings: Annotated[
-        list[str] | None,
-        typer.Argument(help="Settings such as game=provision_point/full game.threshold=100,150 num_matches=1000"),
+    settings: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, as below.")] = None,
+    config_dir: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of your own files: DIR/game/NAME.yaml, DIR/agents/NAME.yaml."),
     ] = None,
 ) -> None:
-    """Play matches: game=..., agents=..., runtime=..., num_matches=..., seed=..., out=...; commas make a grid."""
+    """Play matches, and show what came out.
+
+    \b
+    game=FILE         the game: provision_point/full, provision_point/simple
+    agents=FILE       who plays: provision_point/rational, .../mixed, .../attackers, ...
+    runtime=NAME      where: local (this process), ray (an actor each), packed
+    num_matches=100   matches for each point of a grid
+    seed=0            the same seed gives the same matches
+    out=DIR           the run directory; without it runs/GAME-TIME
+
+    \b
+    Every key of these files can be set, and several values make a grid:
+      quorum run game.threshold=100,150,200 agents.seats.rational.margin=0,0.1
+      quorum run agents=provision_point/rational,provision_point/attackers
+      quorum run agents.seats.zero.kind=random +agents.seats.x.kind=pass
+    `quorum games` and `quorum agents` list the keys, the kinds and the files.
+    """
     from experiments.config import compose
     from experiments.display import print_results, watch
-    from experiments.runner import run_config
+    from experiments.runner import default_directory, run_config
 
-    config = compose(settings or [])
-    with watch("playing") as progress:
+    config = compose(settings or [], config_dir)
+    config.plan()  # what is wrong with it is said before a directory is named
+    if config.out is None:
+        out = str(default_directory(config.points[0]["game"]["game_id"]))
+        config = msgspec.structs.replace(config, out=out)
+    with _stoppable(Path(str(config.out))), watch("playing") as progress:
         played = run_config(config, progress)
     print_results(played)
 
@@ -68,7 +94,7 @@ def show(
     run_path: RunPath, match: Annotated[str, typer.Argument(help="Name or number of the match.", metavar="MATCH")]
 ) -> None:
     """Show the transcript of one match; private messages are marked."""
-    from experiments.display import print_transcript
+    from experiments.transcript import print_transcript
 
     print_transcript(_open(run_path), match)
 
@@ -86,7 +112,8 @@ def replay(run_path: RunPath) -> None:
     except RecordMismatch as mismatch:
         typer.echo(f"differs: {mismatch}", err=True)
         raise typer.Exit(1) from None
-    typer.echo(f"{count:,} matches judged again; all give the same events and outcomes")
+    missing = f"; {opened.asked - count:,} are missing: quorum resume {run_path}" if count < opened.asked else ""
+    typer.echo(f"{count:,} matches judged again; all give the same events and outcomes{missing}")
 
 
 @app.command()
@@ -96,7 +123,7 @@ def resume(run_path: RunPath) -> None:
     from experiments.runner import resume_run
 
     opened = _open(run_path)
-    with watch("playing") as progress:
+    with _stoppable(opened.path), watch("playing") as progress:
         played = resume_run(opened, progress)
     typer.echo(f"{played:,} matches were missing and have been played" if played else "nothing was missing")
     print_results(opened)
@@ -137,27 +164,63 @@ def _open(path: Path) -> Run:
     return load_run(path)
 
 
-def guarded(command: Callable[[], Any]) -> int:
-    """Run a command; a user's mistake is one line and exit code 2, Ctrl-C is 130."""
+class _Stopped(Exception):
+    """The user has stopped a run."""
+
+
+@contextmanager
+def _stoppable(path: Path) -> Iterator[None]:
+    """Turn Ctrl-C into the command that goes on with the run."""
     try:
-        command()
-    except QuorumError as error:
-        typer.echo(f"error: {error}", err=True)
-        return 2
+        yield
     except KeyboardInterrupt:
-        typer.echo("stopped", err=True)
-        return 130
+        there = (path / "run.yaml").exists()
+        raise _Stopped(f"stopped; go on with: quorum resume {shlex.quote(str(path))}" if there else "stopped") from None
+
+
+def guarded(command: Callable[[], Any]) -> int:
+    """Run a command; returns the exit code.
+
+    A user's mistake is one line on stderr and code 2; Ctrl-C is 130.
+    """
+    try:
+        code = command()
+    except QuorumError as error:
+        return _said(f"error: {error}", 2)
+    except _Stopped as stopped:
+        return _said(str(stopped), 130)
+    except (KeyboardInterrupt, typer.Abort):
+        return _said("stopped", 130)
     except BrokenPipeError:
-        sys.stderr.close()
+        # Nobody reads on. The interpreter must not find that out again when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
-    return 0
+    except Exception as error:
+        # The errors of the command line itself; which package defines them depends on typer's version.
+        tell = getattr(error, "format_message", None)
+        if tell is None:
+            raise
+        return _said(
+            tell() if tell().startswith("Usage:") else f"error: {tell()}; `quorum --help` lists what there is", 2
+        )
+    return code if isinstance(code, int) else 0
+
+
+def _said(text: str, code: int) -> int:
+    typer.echo(text if text.startswith("Usage:") else " ".join(text.split()), err=True)
+    return code
 
 
 def main() -> None:
     """Run the command line."""
-    sys.exit(guarded(app))
+    # A user's own agents and games are imported from where the command runs, as `python -m` would.
+    sys.path.append(os.getcwd())
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    sys.exit(guarded(lambda: app(standalone_mode=False)))
 
 
 if __name__ == "__main__":

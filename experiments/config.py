@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from actors.registry import make_agent
+from actors.agent import Agent
+from actors.registry import AGENTS, make_agent
 from actors.runtime.plan import Plan, Point, Settings
-from experiments.mistakes import explain
+from experiments.mistakes import explain, nearest, shown
 from sim.errors import ConfigError
 from sim.game import Game
-from sim.games import game_type
+from sim.games import GAMES, game_type
 
 CONF = Path(__file__).parent / "conf"
 
@@ -45,69 +48,87 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
             return self.runtime
         file = CONF / "runtime" / f"{self.runtime}.yaml"
         if not file.exists():
-            known = ", ".join(sorted(f.stem for f in file.parent.glob("*.yaml")))
-            raise ConfigError(f"runtime={self.runtime}: there is no such runtime (there is: {known})")
-        return convert(msgspec.yaml.decode(file.read_bytes()), Settings, "runtime")
+            known = sorted(file.stem for file in file.parent.glob("*.yaml"))
+            hint = nearest(str(self.runtime), known)
+            raise ConfigError(f"runtime={self.runtime}: there is no such runtime{hint} (there is: {', '.join(known)})")
+        settings: Settings = convert(msgspec.yaml.decode(file.read_bytes()), Settings, "runtime")
+        return settings
 
 
-class SeatConfig(msgspec.Struct, frozen=True):
-    """A seat, or several alike.
-
-    Attributes:
-        kind: Kind of agent, or the import path of a class.
-        repeat: How many; above 1 the seats are called NAME_1, NAME_2, ...
-        options: The agent's own parameters.
-    """
-
-    kind: str
-    repeat: int
-    options: dict[str, Any]
-
-
-def agents_from(seats: Mapping[str, Mapping[str, Any]]) -> tuple[Any, ...]:
+def agents_from(seats: Any) -> tuple[Agent, ...]:
     """Make the agents of a line-up, `{seat id: {kind: ..., repeat: ..., option: ...}}`.
+
+    `kind` is a kind of agent or the import path of a class. `repeat` above 1 makes as many seats, which are called
+    NAME_1, NAME_2, ... The rest are the agent's own options.
 
     Raises:
         ConfigError: A seat is not described well enough; the text names its key.
     """
     if not isinstance(seats, Mapping) or not seats:
-        raise ConfigError("agents.seats: a mapping of seat ids to {kind: ...} is needed")
-    agents = []
-    for name, config in seats.items():
-        seat = _seat_config(name, config)
-        names = [name] if seat.repeat == 1 else [f"{name}_{n}" for n in range(1, seat.repeat + 1)]
-        try:
-            agents.extend(make_agent(seat.kind, agent_id, seat.options) for agent_id in names)
-        except ConfigError as error:
-            raise ConfigError(f"agents.seats.{name}: {error}") from None
-    return tuple(agents)
+        raise ConfigError(f"agents.seats={shown(seats)}: a mapping of seat ids to {{kind: ...}} is needed")
+    return tuple(agent for name, config in seats.items() for agent in _agents_of(str(name), config))
 
 
-def _seat_config(name: str, config: Any) -> SeatConfig:
-    if not isinstance(config, Mapping) or not isinstance(config.get("kind"), str):
-        raise ConfigError(f"agents.seats.{name}: {{kind: ...}} is needed; `quorum agents` lists the kinds")
-    options = {str(key): value for key, value in config.items() if key not in ("kind", "repeat")}
-    repeat = config.get("repeat", 1)
+def _agents_of(name: str, config: Any) -> list[Agent]:
+    key = f"agents.seats.{name}"
+    if not isinstance(config, Mapping):
+        raise ConfigError(f"{key}={shown(config)}: {{kind: ...}} is needed (kinds: {', '.join(AGENTS)})")
+    options = {str(option): value for option, value in config.items()}
+    kind, repeat = options.pop("kind", None), options.pop("repeat", 1)
+    if not isinstance(kind, str):
+        hint = "; did you mean kind?" if kind is None and nearest("kind", options) else ""
+        held = f"{key}.kind={shown(kind)}: " if kind is not None else f"{key}={shown(config)}: "
+        raise ConfigError(f"{held}a kind of agent is needed{hint} (kinds: {', '.join(AGENTS)})")
     if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 1:
-        raise ConfigError(f"agents.seats.{name}.repeat={repeat}: a whole number of at least 1 is needed")
-    return SeatConfig(config["kind"], repeat, options)
+        raise ConfigError(f"{key}.repeat={shown(repeat)}: allowed is a whole number of at least 1")
+    names = [name] if repeat == 1 else [f"{name}_{n}" for n in range(1, repeat + 1)]
+    try:
+        return [make_agent(kind, agent_id, options) for agent_id in names]
+    except ConfigError as error:
+        text = str(error)
+        own = next((word for word in options if text.startswith(f"{word}=")), "")
+        hint = nearest(own, ("kind", "repeat")) if "no such option" in text and "did you mean" not in text else ""
+        raise ConfigError(f"{key}.{text}{hint}" if own or text.startswith("kind=") else f"{key}: {text}") from None
 
 
 def game_from(params: Mapping[str, Any]) -> Game:
-    """Make a game from its parameters, `game_id` among them.
+    """Make a game from its parameters; `game_id` names it, or `class` its import path (`package.module:Class`).
 
     Raises:
         ConfigError: A parameter is unknown or out of range; the text names its key.
     """
     fields = dict(params)
-    kind = game_type(str(fields.pop("game_id", "")))
-    game: Game = convert(fields, kind, "game")
+    game_id, path = fields.pop("game_id", ""), fields.pop("class", None)
+    try:
+        kind = game_type(str(game_id)) if path is None else _imported_game(str(path))
+        game: Game = convert(fields, kind, "game")
+    except ConfigError as error:
+        text = str(error)
+        first = re.split(r"\W", text)[0]
+        raise ConfigError(f"game.{text}" if first in ("game_id", "class", *fields) else text) from None
     return game
 
 
 def game_params(game: Game) -> dict[str, Any]:
     """Return what `game_from` makes the game from."""
-    return {"game_id": game.game_id, **msgspec.to_builtins(game)}
+    kind = type(game)
+    home = {} if GAMES.get(game.game_id) is kind else {"class": f"{kind.__module__}:{kind.__qualname__}"}
+    params: dict[str, Any] = msgspec.to_builtins(game)
+    return {"game_id": game.game_id, **home, **params}
+
+
+def _imported_game(path: str) -> type[Game]:
+    module, _, name = path.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as error:  # importing runs the user's own code
+        what = f"{type(error).__name__}: {error}"
+        raise ConfigError(f"class={path!r}: the game cannot be imported: {what}") from None
+    if not (isinstance(found, type) and issubclass(found, Game)):
+        raise ConfigError(f"class={path!r}: {name} is not a subclass of sim.Game")
+    return found
 
 
 def convert(value: Any, kind: type[Any], key: str) -> Any:
@@ -145,37 +166,51 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             ConfigError: Something does not fit.
         """
-        points = tuple(
-            Point(game_from(point["game"]), agents_from(point["agents"]["seats"]), point["labels"])
-            for point in self.points
-        )
-        plan = Plan(points, self.num_matches, self.seed)
+        plan = Plan(tuple(_point(**point) for point in self.points), self.num_matches, self.seed)
         plan.check()
         return plan, convert(self.runtime, Settings, "runtime")
 
 
-def compose(overrides: Sequence[str]) -> RunConfig:
+def _point(labels: Mapping[str, Any], game: Any, agents: Any) -> Point:
+    if not isinstance(game, Mapping):
+        raise ConfigError(f"game={shown(game)}: a mapping with a game_id is needed")
+    if not isinstance(agents, Mapping) or "seats" not in agents:
+        raise ConfigError(f"agents={shown(agents)}: a mapping with seats is needed")
+    other = [str(key) for key in agents if key != "seats"]
+    if other:
+        hint = nearest(other[0], ["seats"])
+        raise ConfigError(f"agents.{other[0]}={shown(agents[other[0]])}: there is no such key{hint} (there is: seats)")
+    point = Point(game_from(game), agents_from(agents["seats"]), labels)
+    try:
+        point.game.check_seats(point.agent_ids)
+    except ConfigError as error:
+        text = str(error)
+        raise ConfigError(f"game.{text}" if text.split(" ")[0] in game else f"agents.seats: {text}") from None
+    return point
+
+
+def compose(overrides: Sequence[str], folder: Path | None = None) -> RunConfig:
     """Compose a run from `conf/` and overrides such as `game.threshold=100,150,200` (a grid).
+
+    Args:
+        overrides: The settings.
+        folder: A folder of one's own with files `game/NAME.yaml`, `agents/NAME.yaml` or `runtime/NAME.yaml`.
 
     Raises:
         ConfigError: An override is misspelt or does not fit.
     """
     from experiments.composing import compose_points
 
-    composed = list(compose_points(CONF, overrides))
+    if folder is not None and not folder.is_dir():
+        raise ConfigError(f"--config-dir={folder}: there is no such folder")
+    composed = list(compose_points([CONF] if folder is None else [CONF, folder], overrides))
     top: dict[str, Any] = composed[0][1]
-    _check_top(top)
     points = [{"labels": labels, "game": config["game"], "agents": config["agents"]} for labels, config in composed]
+    out = top["out"]
     return RunConfig(
         points=points,
         runtime=top["runtime"],
         num_matches=convert(top["num_matches"], int, "num_matches"),
         seed=convert(top["seed"], int, "seed"),
-        out=convert(top["out"], str | None, "out"),  # type: ignore[arg-type]
+        out=convert(str(out) if type(out) is int else out, str | None, "out"),  # type: ignore[arg-type]
     )
-
-
-def _check_top(top: Mapping[str, Any]) -> None:
-    unknown = [key for key in top if key not in ("game", "agents", "runtime", "num_matches", "seed", "out")]
-    if unknown:
-        raise ConfigError(f"{unknown[0]}: there is no such key")

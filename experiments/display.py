@@ -1,13 +1,13 @@
-"""What the command line prints: progress, tables and transcripts."""
+"""What the command line prints: progress, tables and JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import duckdb
 import msgspec
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -15,14 +15,13 @@ from rich.text import Text
 
 from experiments import stats
 from experiments.results import Run
-from sim.errors import RunError
 
 console = Console(highlight=False)
 
 
 @contextmanager
 def watch(what: str) -> Iterator[Any]:
-    """Show a progress bar; yields the function to tell (done, total)."""
+    """Show a progress bar on a terminal; yields the function to tell (done, total)."""
     columns = (
         TextColumn(what),
         BarColumn(),
@@ -30,7 +29,8 @@ def watch(what: str) -> Iterator[Any]:
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    errors = Console(stderr=True)
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
         task = bar.add_task(what, total=None, rate="")
 
         def tell(done: int, total: int) -> None:
@@ -40,49 +40,121 @@ def watch(what: str) -> Iterator[Any]:
         yield tell
 
 
+def table(*headings: str, right: Sequence[str] = ()) -> Table:
+    """Return an empty table in the house style; the columns `right` hold numbers."""
+    made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold")
+    for heading in headings:
+        numeric = heading in right
+        made.add_column(
+            heading,
+            justify="right" if numeric else "left",
+            no_wrap=numeric,
+            overflow="fold",
+            min_width=min(len(heading), 12),
+        )
+    return made
+
+
+def print_json(value: Any) -> None:
+    """Print JSON, the same for the same value."""
+    text = msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=2)
+    print_line(text.decode())
+
+
+def print_line(text: str, style: str = "") -> None:
+    """Print text as it is: no markup, no line of it broken."""
+    console.print(Text(text, style=style), soft_wrap=True)
+
+
+# ── results ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
 def print_results(run: Run) -> None:
-    """Print the table of a run."""
-    points = stats.figures(run.path)
-    table = Table(
-        title=f"{run.config['points'][0]['game']['game_id']} · seed {run.config['seed']}", title_justify="left"
+    """Print the table of a run: a row for each seat of each grid point."""
+    points = stats.figures(run)
+    game = run.config["points"][0]["game"]
+    what = " ".join(str(game[key]) for key in ("game_id", "mode") if key in game)
+    done = sum(point.matches for point in points)
+    print_line(
+        f"{what} · {done:,} matches · seed {run.config['seed']} · {run.config['runtime'].get('kind', '?')}", "bold"
     )
+    if done:
+        console.print()
+        console.print(_results_table(points))
+        console.print()
+    if done < run.asked:
+        print_line(f"{run.asked - done:,} of {run.asked:,} matches are missing: quorum resume {run.path}", "yellow")
+    elif speed := run.summary.get("matches_per_second"):
+        restarts = run.summary.get("restarts")
+        print_line(f"{speed:,.0f} matches/s" + (f" · {restarts} restarts of a cell" if restarts else ""))
+    print_line(f"run directory: {run.path}")
+
+
+def _results_table(points: Sequence[stats.PointFigures]) -> Table:
+    labels = _short_labels(points)
+    columns = {
+        "matches": [f"{p.matches:,}" for p in points],
+        "resolved": [_share(p.statuses.get("resolved", 0), p.matches) for p in points],
+        "funded": ["–" if p.funded is None else f"{p.funded:.1%}" for p in points],
+        "turns": ["–" if p.turns is None else f"{p.turns:.1f}" for p in points],
+        "errors": [f"{p.errors:,}" for p in points],
+    }
+    if not any(p.errors for p in points):
+        del columns["errors"]  # a column of zeros would cost the width that seats need
+    if all(p.funded is None for p in points):
+        del columns["funded"]
+    numbers = (*columns, "mean payoff", "95 %")
+    made = table(*labels, *columns, "seat", "mean payoff", "95 %", right=numbers)
+    for row, point in enumerate(points):
+        first = [*(values[row] for values in labels.values()), *(values[row] for values in columns.values())]
+        for seat in point.seats:
+            made.add_row(*first, *_seat_cells(seat), end_section=seat is point.seats[-1])
+            first = [""] * len(first)
+        if not point.seats:
+            made.add_row(*first, "–", "–", "–", end_section=True)
+    return made
+
+
+def _seat_cells(seat: stats.SeatFigures) -> tuple[str, str, str]:
+    return seat.agent_id, f"{seat.mean:,.2f}", "–" if seat.half_width is None else f"± {seat.half_width:,.2f}"
+
+
+def _share(count: int, total: int) -> str:
+    return f"{count / total:.1%}" if total else "–"
+
+
+def _short_labels(points: Sequence[stats.PointFigures]) -> dict[str, list[str]]:
+    """Return the labels of each point by heading: keys by their last part, files without the folder they share."""
     keys = list(points[0].labels)
-    for key in keys:
-        table.add_column(key)
-    for heading in ("matches", "resolved", "funded", "turns", "errors"):
-        table.add_column(heading, justify="right")
-    table.add_column("mean payoff per seat (95 % interval)")
-    for point in points:
-        table.add_row(*(str(point.labels[key]) for key in keys), *_cells(point))
-    console.print(table)
-    summary = run.summary
-    if summary:
-        speed = f"{summary['matches_per_second']:,.0f} matches/s"
-        missing = summary["asked"] - summary["matches"]
-        note = f" · {missing:,} missing: quorum resume {run.path}" if missing else ""
-        restarts = f" · {summary['restarts']} restarts" if summary["restarts"] else ""
-        console.print(f"{speed}{restarts}{note}")
-    else:
-        console.print(f"not finished: quorum resume {run.path}")
-    console.print(f"run directory: {run.path}", soft_wrap=True)
+    short = [key.rpartition(".")[2] for key in keys]
+    found = {}
+    for key, name in zip(keys, short, strict=True):
+        values = [_label(point.labels.get(key)) for point in points]
+        folders = {value.rpartition("/")[0] for value in values}
+        if len(folders) == 1:
+            values = [value.rpartition("/")[2] for value in values]
+        found[name if short.count(name) == 1 else key] = values
+    return found
 
 
-def _cells(point: stats.PointFigures) -> tuple[Any, ...]:
-    resolved = point.statuses.get("resolved", 0) / point.matches
-    seats = "\n".join(f"{s.agent_id}  {s.mean:,.2f} ± {s.half_width:,.2f}" for s in point.seats)
-    return (
-        f"{point.matches:,}",
-        f"{resolved:.1%}",
-        "–" if point.funded is None else f"{point.funded:.1%}",
-        f"{point.turns:.1f}",
-        f"{point.errors:,}",
-        seats,
-    )
+def _label(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def print_results_json(run: Run) -> None:
     """Print the figures of a run as JSON."""
-    _print_json({"run": str(run.path), "summary": run.summary, "points": stats.figures(run.path)})
+    points = stats.figures(run)
+    done = sum(point.matches for point in points)
+    print_json(
+        {
+            "run": str(run.path),
+            "asked": run.asked,
+            "matches": done,
+            "finished": done == run.asked,
+            "points": points,
+            "summary": run.summary,
+        }
+    )
 
 
 def print_query(run: Run, sql: str, *, as_json: bool) -> None:
@@ -91,96 +163,24 @@ def print_query(run: Run, sql: str, *, as_json: bool) -> None:
     Raises:
         RunError: The query is wrong.
     """
-    try:
-        names, rows = stats.query(run.path, sql)
-    except duckdb.Error as error:
-        raise RunError(f"--sql: {str(error).splitlines()[0]}") from None
+    names, rows = stats.query(run, sql)
     if as_json:
-        _print_json([dict(zip(names, row, strict=True)) for row in rows])
+        print_json([dict(zip(names, row, strict=True)) for row in rows])
         return
-    table = Table(*names)
+    numeric = [name for n, name in enumerate(names) if rows and all(isinstance(row[n], int | float) for row in rows)]
+    made = table(*names, right=numeric)
     for row in rows:
-        table.add_row(*(_plain(value) for value in row))
-    console.print(table)
+        made.add_row(*(Text(_plain(value)) for value in row))
+    console.print(made)
 
 
 def _plain(value: Any) -> str:
-    return f"{value:,.4f}" if isinstance(value, float) else str(value)
-
-
-def _print_json(value: Any) -> None:
-    text = msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=2)
-    console.print(text.decode(), markup=False, soft_wrap=True)
-
-
-# ── transcripts ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-def print_transcript(run: Run, match: str) -> None:
-    """Print what happened in a match, who said what to whom, and how it ended."""
-    events = run.events(int(match) if match.isdigit() else match)
-    for event in events.iter_rows(named=True):
-        line = Text(f"{event['time']:9.4f}s  ")
-        line.append(f"{event['sender']:<16} ", style="bold")
-        line.append_text(_said(event))
-        console.print(line, soft_wrap=True)
-
-
-def _said(event: dict[str, Any]) -> Text:
-    body = msgspec.json.decode(event["body"])
-    say = _SAY.get(event["kind"])
-    text = say(event, body) if say else Text(event["body"])
-    if event["visibility"] == "private" and event["kind"] == "message":
-        to = ", ".join(r for r in event["recipients"] if r != event["sender"])
-        return Text(f"PRIVATE to {to}: ", style="yellow").append_text(text)
-    return text
-
-
-def _open(event: dict[str, Any], body: dict[str, Any]) -> Text:
-    if event["recipients"]:
-        facts = ", ".join(f"{key} = {_number(value)}" for key, value in body.items()) or "nothing of its own"
-        return Text(f"tells {event['recipients'][0]} alone: {facts}", style="dim")
-    return Text(f"opens {body['game']}")
-
-
-def _action(event: dict[str, Any], body: dict[str, Any]) -> Text:
-    fields = body.get("private") or body.get("payload") or {}
-    said = ", ".join(f"{key} = {_number(value)}" for key, value in fields.items())
-    text = Text(f"{body['action']}", style="cyan").append(f"  {said}" if said else "", style="default")
-    text.append(f"   [{body['phase']}, round {body['round']}]", style="dim")
-    for message in body.get("messages", ()):
-        text.append(f"\n{'':28}“{message}”")
-    return text
-
-
-def _default(event: dict[str, Any], body: dict[str, Any]) -> Text:
-    why = "let the deadline pass" if event["kind"] == "timeout" else f"forfeits the turn ({body.get('error')})"
-    return Text(f"{why}; counts as {body['action'] or 'no action'}", style="red")
-
-
-def _rejected(event: dict[str, Any], body: dict[str, Any]) -> Text:
-    return Text(f"rejected: {body['code']}: {body['reason']}", style="red")
-
-
-def _end(event: dict[str, Any], body: dict[str, Any]) -> Text:
-    gains = ", ".join(f"{_number(u)}" for u in body["utilities"])
-    details = ", ".join(f"{key} = {_number(value)}" for key, value in body["details"].items())
-    return Text(f"{body['status']}: {body['trigger']}; payoffs {gains}; {details}", style="bold")
-
-
-def _number(value: Any) -> str:
-    return f"{value:,.2f}" if isinstance(value, float) else str(value)
-
-
-_SAY: dict[str, Any] = {
-    "open": _open,
-    "phase": lambda event, body: Text(f"phase {body['phase']}", style="bold magenta"),
-    "action": _action,
-    "message": lambda event, body: Text(f"“{body['text']}”"),
-    "timeout": _default,
-    "forfeit": _default,
-    "rejected": _rejected,
-    "lost": lambda event, body: Text(f"is lost: {body['error']}", style="red"),
-    "abort": lambda event, body: Text(f"aborts: {body['reason']}", style="red"),
-    "end": _end,
-}
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:,.4f}"
+    if isinstance(value, list):
+        return ", ".join(_plain(item) for item in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} = {_plain(item)}" for key, item in value.items())
+    return str(value)

@@ -4,19 +4,53 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
-from typing import Any
+import types
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
+
+from actors.registry import type_text as bounded_text
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return "; did you mean ...?" for the nearest of the known words, or nothing."""
-    found = difflib.get_close_matches(word, list(known), 1, 0.6)
+    found = difflib.get_close_matches(word, list(known), 1, 0.5)
     return f"; did you mean {found[0]}?" if found else ""
 
 
-def explain(error: msgspec.ValidationError, value: Any, kind: type[Any], key: str) -> str:
+def shown(value: Any) -> str:
+    """Write a value as it is written in YAML, cut to a part of a line."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = re.sub(r"\s+", " ", repr(value))
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+_WORDS: Mapping[Any, str] = types.MappingProxyType(
+    {int: "whole number", float: "number", str: "text", bool: "true or false"}
+)
+
+
+def type_text(kind: Any) -> str:
+    """Say a type as people read it: "full or simple", "number or null", "list of 2: number"."""
+    if kind in _WORDS:
+        return _WORDS[kind]
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return " or ".join(str(value) for value in args)
+    if origin in (Union, types.UnionType):
+        return " or ".join([*(type_text(a) for a in args if a is not type(None)), *["null"] * (type(None) in args)])
+    if origin is tuple:
+        return f"list of {type_text(args[0])}" if args[-1] is Ellipsis else f"list of {len(args)}: {type_text(args[0])}"
+    if origin is dict:
+        return f"mapping of {type_text(args[0])} to {type_text(args[1])}"
+    return bounded_text(kind)
+
+
+def explain(error: msgspec.ValidationError, value: Any, kind: Any, key: str) -> str:
     """Say what `msgspec.convert` refused.
 
     Args:
@@ -25,31 +59,60 @@ def explain(error: msgspec.ValidationError, value: Any, kind: type[Any], key: st
         kind: What it was to become.
         key: Dotted key of the value in the configuration.
     """
-    text = str(error)
-    unknown = re.match(r"Object contains unknown field `([^`]+)`(?: - at `\$(.*)`)?", text)
+    problem, path = _split(str(error))
+    unknown = re.match(r"Object contains unknown field `([^`]+)`", problem)
+    held, wanted = _follow(value, kind, path)
     if unknown:
-        known = [field.name for field in msgspec.structs.fields(kind)]
-        return f"{key}.{unknown[1]}: there is no such key{nearest(unknown[1], known)} (there is: {', '.join(known)})"
-    where = re.match(r"(.*?)(?: - at `\$(.*)`)?\Z", text, re.DOTALL)
+        known = [field.name for field in msgspec.structs.fields(wanted)]
+        what = f"{key}{_dotted(path)}.{unknown[1]}={shown(held.get(unknown[1]))}"
+        return f"{what}: there is no such key{nearest(unknown[1], known)} (there is: {', '.join(known)})"
+    allowed = type_text(wanted)
+    choices = [str(choice) for choice in _choices(wanted)]
+    hint = nearest(held, choices) if isinstance(held, str) else ""
+    return f"{key}{_dotted(path)}={shown(held)}: allowed is {allowed}{hint}"
+
+
+def _split(text: str) -> tuple[str, list[str]]:
+    """Split msgspec's text into what is wrong and the path to where."""
+    where = re.match(r"(.*?)(?: - at `(?:key in )?\$(.*)`)?\Z", text, re.DOTALL)
     assert where is not None
-    problem, path = where[1], where[2] or ""
-    held = _held(value, path)
-    if not path and not isinstance(value, dict):
-        return f"{key}={value!r}: {_lower(problem)}"
-    if not path:
-        return f"{key}.{problem}" if re.match(r"\w+=", problem) else f"{key}: {problem}"
-    return f"{key}{path}={held!r}: {_lower(problem)}"
+    return where[1], re.findall(r"\.\.\.|[\w-]+", where[2] or "")
 
 
-def _lower(problem: str) -> str:
-    text = problem[:1].lower() + problem[1:]
-    return re.sub(r"^expected `([^`]+)`, got `([^`]+)`", r"\1 is expected, not \2", text)
+def _dotted(path: list[str]) -> str:
+    return "".join(f".{part}" for part in path if part != "...")
 
 
-def _held(value: Any, path: str) -> Any:
-    for part in re.findall(r"[\w-]+", path):
-        if isinstance(value, dict):
-            value = value.get(part)
-        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
-            value = value[int(part)]
+def _follow(value: Any, kind: Any, path: list[str]) -> tuple[Any, Any]:
+    """Return what a path leads to in a value, and what it leads to in its type."""
+    for part in path:
+        members = [member for member in _members(kind) if member is not type(None)]
+        kind = members[0] if members else Any
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+            kind = {field.name: field.type for field in msgspec.structs.fields(kind)}.get(part, Any)
+        elif get_args(kind):
+            kind = [argument for argument in get_args(kind) if argument is not Ellipsis][-1]
+        value = _child(value, part)
+    return value, kind
+
+
+def _child(value: Any, part: str) -> Any:
+    if isinstance(value, Mapping):
+        return _first_bad(value) if part == "..." else value.get(part)
+    if isinstance(value, list | tuple) and part.isdigit() and int(part) < len(value):
+        return value[int(part)]
     return value
+
+
+def _first_bad(value: Mapping[Any, Any]) -> Any:
+    # msgspec does not say which key of a mapping it was; of a mapping of numbers it is the one that is none.
+    odd = [held for held in value.values() if isinstance(held, bool) or not isinstance(held, int | float)]
+    return odd[0] if odd else value
+
+
+def _members(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+
+
+def _choices(kind: Any) -> tuple[Any, ...]:
+    return tuple(c for member in _members(kind) if get_origin(member) is Literal for c in get_args(member))

@@ -1,38 +1,100 @@
-"""Judging every record of a run again."""
+"""Judging every record of a run again, and comparing every column that was stored with what it must be."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
 import pyarrow as pa
 
 from experiments.config import game_from
 from experiments.results import Run
-from sim.errors import RecordMismatch, RunError
+from experiments.rows import decode, event_table, match_table
+from sim.errors import ConfigError, RecordMismatch, RunError
+from sim.game import Game
+from sim.record import MatchRecord
 from sim.replay import rejudge
 from sim.rng import derive
 
 
-def replay_run(run: Run, progress: object = None) -> int:
-    """Judge every record again; returns how many there were.
+class _Stored(msgspec.Struct, frozen=True):
+    """A grid point as `run.yaml` holds it; the agents are not needed to judge again."""
+
+    game: Game
+    labels: dict[str, Any]
+    seats: list[str]
+
+
+def replay_run(run: Run, progress: Callable[[int, int], None] | None = None) -> int:
+    """Judge every record again; returns how many there were. Holds one part in memory.
 
     Raises:
-        RecordMismatch: A record differs; it names the match.
-        RunError: A file is damaged.
+        RecordMismatch: A record differs; it names the match and the first event that does.
+        RunError: A file is damaged, or the game of the run cannot be made.
     """
-    games = [game_from(point["game"]) for point in run.config["points"]]
-    matches, seed = run.config["num_matches"], run.config["seed"]
-    total, count = len(run), 0
     try:
-        for record in run.records():
-            spec = record.spec
-            number, repetition = divmod(spec.index, matches)
-            if spec.point != number or spec.seed != derive(seed, "match", repetition):
-                raise RecordMismatch(spec.match_id, 0, "its seed is not that of the run")
-            if list(spec.agent_ids) != run.config["points"][number]["seats"]:
-                raise RecordMismatch(spec.match_id, 0, "its seats are not those of the run")
-            rejudge(record, games[number])
+        points = [_Stored(game_from(p["game"]), p["labels"], p["seats"]) for p in run.config["points"]]
+    except ConfigError as error:
+        raise RunError(f"{run.directory.config_file}: {error}") from None
+    seen = bytearray(len(points) * run.config["num_matches"])
+    total, count = len(run), 0
+    for number in run.directory.parts():
+        matches, events = run.directory.read("matches", number), run.directory.read("events", number)
+        try:
+            records = list(decode(matches, events))
+        except (LookupError, TypeError, ValueError, msgspec.MsgspecError) as error:
+            raise run.directory.damaged("matches", number, error) from None
+        for record in records:
+            _check(record, run, points, seen)
             count += 1
-            if callable(progress) and count % 100 == 0:
+            if progress is not None and count % 100 == 0:
                 progress(count, total)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise RunError(f"{run.path}: a part is damaged: {str(error).splitlines()[0]}") from None
+        _compare(match_table(points, records), matches, records)
+        _compare(event_table(records), events, records)
     return count
+
+
+def _check(record: MatchRecord, run: Run, points: Sequence[_Stored], seen: bytearray) -> None:
+    spec, matches = record.spec, run.config["num_matches"]
+    if not 0 <= spec.index < len(seen):
+        raise RecordMismatch(spec.match_id, 0, f"the run has no match of this number; it has {len(seen)}")
+    if seen[spec.index]:
+        raise RecordMismatch(spec.match_id, 0, "the match is there twice")
+    seen[spec.index] = 1
+    point, repetition = divmod(spec.index, matches)
+    expected = {
+        "point": (spec.point, point),
+        "seed": (spec.seed, derive(run.config["seed"], "match", repetition)),
+        "seats": (list(spec.agent_ids), points[point].seats),
+    }
+    for name, (held, right) in expected.items():
+        if held != right:
+            raise RecordMismatch(spec.match_id, 0, f"{name} is {held}; that of the run is {right}")
+    rejudge(record, points[point].game)
+    if record.seconds != record.events[-1].time:
+        raise RecordMismatch(
+            spec.match_id,
+            len(record.events) - 1,
+            f"seconds is {record.seconds}; the match took {record.events[-1].time}",
+        )
+
+
+def _compare(right: pa.Table, stored: pa.Table, records: Sequence[MatchRecord]) -> None:
+    """Compare stored rows with the rows that the judged records give.
+
+    The records were made of some columns only; this is what notices a change in the others, such as who may see
+    an event, or the labels of a match.
+    """
+    if right.equals(stored):
+        return
+    for row, (now_is, was) in enumerate(zip(right.to_pylist(), stored.to_pylist(), strict=False)):
+        for name, value in now_is.items():
+            if value != was[name]:
+                raise RecordMismatch(
+                    now_is["match_id"],
+                    now_is.get("seq", 0),
+                    f"{name} is {was[name]!r}; it must be {value!r} (row {row})",
+                )
+    match_id = records[0].spec.match_id if records else "?"
+    raise RecordMismatch(match_id, 0, f"its part has {stored.num_rows:,} rows; it must have {right.num_rows:,}")

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -187,14 +187,34 @@ async def play(
         if progress is not None:
             progress(count, plan.total)
 
-    restarts = 0
-    if todo:
-        if settings.kind == "local":
-            async for records in LocalCell(plan, settings).play(todo):
-                add(encode(plan, records))
-        else:
+    with directory.writing():
+        restarts = 0
+        if todo and settings.kind == "local":
+            await _play_here(plan, settings, todo, add)
+        elif todo:
             restarts = await _play_on_ray(plan, settings, todo, add)
-    write_summary(directory, plan, seconds=time.perf_counter() - started, played=len(todo), restarts=restarts)
+        if todo or not directory.summary_file.exists():
+            seconds = time.perf_counter() - started
+            write_summary(directory, plan, seconds=seconds, played=len(todo), restarts=restarts)
+
+
+async def _play_here(plan: Plan, settings: Settings, todo: Sequence[int], add: Callable[[Batch], None]) -> None:
+    cell = LocalCell(plan, settings)
+    cell.assign(todo)
+    try:
+        while records := await cell.collect():
+            add(encode(plan, records))
+    except asyncio.CancelledError:
+        # Stopped, as by Ctrl-C: what has ended so far is kept; what ends while it is handed over may be, too.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(2 * settings.patience):
+                while records := await cell.collect():
+                    add(encode(plan, records))
+                    if len(records) < settings.batch:
+                        break
+        raise
+    finally:
+        await cell.close()
 
 
 async def _play_on_ray(plan: Plan, settings: Settings, todo: Sequence[int], add: Callable[[Batch], None]) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from actors.runtime.plan import Plan
+from experiments.results import Run
 from experiments.stats import figures
 from experiments.store import RunDirectory, write_whole
 
@@ -21,7 +22,7 @@ def write_summary(directory: RunDirectory, plan: Plan, *, seconds: float, played
         played: How many those were.
         restarts: How often a cell was started again because a process of it died.
     """
-    points = figures(directory.path)
+    points = figures(Run(directory.path))
     summary: dict[str, Any] = {
         "matches": sum(point.matches for point in points),
         "asked": plan.total,

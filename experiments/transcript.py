@@ -1,0 +1,151 @@
+"""The transcript of one match: who said and did what, who was told what in private, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from experiments.display import console, print_line
+from experiments.results import Run
+
+WIDTH = 100
+"""Columns of a transcript; fewer where the terminal has fewer."""
+
+
+def print_transcript(run: Run, match: str) -> None:
+    """Print a match.
+
+    Raises:
+        RunError: There is no such match.
+    """
+    rows = list(run.events(match).iter_rows(named=True))
+    agent_ids = run.match(match)["seats"]
+    events = [(row, msgspec.json.decode(row["body"])) for row in rows]
+    print_line(f"{rows[0]['match_id']} · {events[0][1].get('game', '?')}", "bold")
+    width = min(console.width, WIDTH) if console.is_terminal else WIDTH
+    console.print(_facts(events, agent_ids), width=width)
+    console.print(_course(events, max(map(len, [*agent_ids, "referee"]))), width=width)
+    for row, body in events:
+        if row["kind"] == "end":
+            console.print(_end(body, agent_ids), width=width)
+
+
+def _facts(events: list[tuple[dict[str, Any], dict[str, Any]]], agent_ids: list[str]) -> Table:
+    """Return who plays: seat, role, and what the seat alone was told."""
+    opened = [(row, body) for row, body in events if row["kind"] == "open"]
+    roles: list[str] = next((body["roles"] for row, body in opened if not row["recipients"]), [])
+    told = {row["recipients"][0]: body for row, body in opened if row["recipients"]}
+    made = _grid(2, max(map(len, agent_ids)), max([0, *map(len, roles)]))
+    for seat, agent_id in enumerate(agent_ids):
+        role = roles[seat] if seat < len(roles) else ""
+        facts = _fields(told.get(agent_id) or {})
+        line = Text.assemble(("PRIVATE ", "yellow"), facts) if facts else Text("")
+        made.add_row("", Text(agent_id, style="bold"), Text(role, style="dim"), line)
+    return made
+
+
+def _course(events: list[tuple[dict[str, Any], dict[str, Any]]], seat_width: int) -> Table:
+    """Return what happened, a row for each event."""
+    made = _grid(9, 3, seat_width)
+    last_round = None
+    for row, body in events:
+        if row["kind"] == "phase":
+            last_round = None
+            made.add_row("", "", "", "")
+            made.add_row(_time(row), "", "", Text(f"── {body['phase']} ──", style="bold magenta"))
+        elif row["kind"] in _SAY:
+            number = body.get("round")
+            shown = f"r{number}" if number is not None and number != last_round else ""
+            last_round = last_round if number is None else number
+            sender = "?" if row["kind"] == "rejected" and body.get("agent_id") is None else row["sender"]
+            made.add_row(_time(row), Text(shown, style="dim"), Text(sender, style="bold"), _SAY[row["kind"]](row, body))
+    return made
+
+
+def _grid(*widths: int) -> Table:
+    made = Table.grid(padding=(0, 2, 0, 0))
+    for number, width in enumerate(widths):
+        made.add_column(width=width, justify="right" if number == 0 else "left", overflow="fold")
+    made.add_column(ratio=1, overflow="fold")
+    return made
+
+
+def _time(row: Mapping[str, Any]) -> Text:
+    return Text(f"{row['time']:.3f} s", style="dim")
+
+
+def _end(body: dict[str, Any], agent_ids: list[str]) -> Group:
+    """Return how the match ended and what each seat got."""
+    head = Text.assemble(("\n" + body["status"], "bold"), f" · {body['trigger']}")
+    details = _fields(body["details"])
+    if details:
+        head.append(f" · {details}")
+    gains = [f"{utility:,.2f}" for utility in body["utilities"]]
+    made = _grid(2, max(map(len, agent_ids)))
+    for agent_id, gain in zip(agent_ids, gains, strict=True):
+        made.add_row("", Text(agent_id, style="bold"), Text(gain.rjust(max(map(len, gains)))))
+    return Group(head, Text("payoffs"), made)
+
+
+def _action(row: dict[str, Any], body: dict[str, Any]) -> Text:
+    text = Text(_clean(body["action"]), style="cyan")
+    fields = _fields(body.get("payload") or {})
+    if fields:
+        text.append(f"  {fields}", style="default")
+    hidden = {k: v for k, v in (body.get("private") or {}).items() if (body.get("payload") or {}).get(k) != v}
+    if hidden:
+        text.append("  PRIVATE ", style="yellow").append(_fields(hidden), style="default")
+    for message in body.get("messages", ()):
+        text.append(f"\n“{_clean(message)}”", style="default")
+    return text
+
+
+def _message(row: dict[str, Any], body: dict[str, Any]) -> Text:
+    quoted = f"“{_clean(body['text'])}”"
+    if row["visibility"] != "private":
+        return Text(quoted)
+    to = ", ".join(agent_id for agent_id in row["recipients"] if agent_id != row["sender"])
+    return Text.assemble((f"PRIVATE to {to or 'nobody'}: ", "yellow"), quoted)
+
+
+def _default(row: dict[str, Any], body: dict[str, Any]) -> Text:
+    why = "lets the deadline pass" if row["kind"] == "timeout" else f"raises {_clean(body.get('error') or 'an error')}"
+    return Text(f"{why}; counts as {body['action'] or 'no action'}", style="red")
+
+
+def _rejected(row: dict[str, Any], body: dict[str, Any]) -> Text:
+    tried = _clean(body.get("action") or "")
+    fields = _fields(body["payload"]) if isinstance(body.get("payload"), dict) else ""
+    text = Text.assemble((f"REJECTED {body['code']}", "red"), f": {_clean(body['reason'])}")
+    return text.append(f"\n{tried}  {fields}".rstrip(), style="dim") if tried else text
+
+
+def _fields(fields: Mapping[str, Any]) -> str:
+    return ", ".join(f"{_clean(key)} = {_value(value)}" for key, value in fields.items() if value is not None)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,.2f}" if isinstance(value, float) else _clean(str(value))
+
+
+def _clean(text: str) -> str:
+    """Return text that does nothing to a terminal: agents may say anything, escape sequences too."""
+    return "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
+
+
+_SAY: dict[str, Any] = {
+    "action": _action,
+    "message": _message,
+    "timeout": _default,
+    "forfeit": _default,
+    "rejected": _rejected,
+    "lost": lambda row, body: Text(f"is lost for the rest of the match: {_clean(body['error'])}", style="red"),
+    "abort": lambda row, body: Text(f"ends the match: {_clean(body['reason'])}", style="red"),
+}
