@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import logging
+import os
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -38,3 +41,16 @@ def play() -> Play:
             await hosts[0].close()
 
     return play
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[None]:
+    """One Ray for all tests that need one: it takes seconds to start."""
+    import ray
+
+    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
+    here = str(Path(__file__).parent)  # its processes import the agents of the tests
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
+    ray.init("local", num_cpus=2, include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
+    yield
+    ray.shutdown()

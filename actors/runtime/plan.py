@@ -76,6 +76,14 @@ class Point:
     agents: tuple[Agent, ...]
     labels: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        # Python takes 200 for 200.0; a file that the game is read from does not, and records would differ by it.
+        try:
+            game = msgspec.convert(msgspec.to_builtins(self.game), type(self.game))
+        except (msgspec.ValidationError, TypeError) as error:
+            raise ConfigError(f"game {self.game.game_id}: {error}") from None
+        object.__setattr__(self, "game", game)
+
     @cached_property
     def agent_ids(self) -> tuple[str, ...]:
         """Seat ids, in seat order."""
