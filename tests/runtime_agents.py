@@ -6,11 +6,17 @@ import asyncio
 import os
 import sys
 import time
+from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 from actors.agent import Action, Agent, Answer
+from actors.runtime.plan import Plan
 from actors.scripted.provision_point import ZeroIntelligence
 from actors.turn import Turn
+from experiments.store import Batch, encode
+from sim.games.provision_point import ProvisionPointGame
+from sim.record import MatchRecord
 
 
 class Golden(Agent):
@@ -135,3 +141,34 @@ class NotPicklable(Fair):
 
     def __getstate__(self) -> Any:
         raise TypeError("a socket cannot be sent")
+
+
+class Moody(Fair):
+    """Raises when it is asked what kind of agent it is."""
+
+    @property
+    def decides(self) -> bool:
+        raise ArithmeticError("do not ask")
+
+
+class Unplayable(ProvisionPointGame, frozen=True):
+    """A game that now and then cannot begin."""
+
+    def start(self, agent_ids: tuple[str, ...], rng: Random) -> Any:
+        if rng.random() < 0.1:
+            raise ZeroDivisionError("no table is free")
+        return super().start(agent_ids, rng)
+
+
+def failing_encode(plan: Plan, records: Sequence[MatchRecord]) -> Batch:
+    """Fail as soon as there is something to encode."""
+    if records:
+        raise ValueError("these cannot be encoded")
+    return encode(plan, records)
+
+
+def exiting_encode(plan: Plan, records: Sequence[MatchRecord]) -> Batch:
+    """Take the process down as soon as there is something to encode."""
+    if records:
+        os._exit(1)
+    return encode(plan, records)
