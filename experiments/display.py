@@ -92,17 +92,18 @@ def print_results(run: Run) -> None:
 
 def _results_table(points: Sequence[stats.PointFigures]) -> Table:
     labels = _short_labels(points)
+    goal = next((p.goal for p in points if p.goal is not None), "")
     columns = {
         "matches": [f"{p.matches:,}" for p in points],
         "resolved": [_share(p.statuses.get("resolved", 0), p.matches) for p in points],
-        "funded": ["–" if p.funded is None else f"{p.funded:.1%}" for p in points],
+        goal: ["–" if p.success is None else f"{p.success:.1%}" for p in points],
         "turns": ["–" if p.turns is None else f"{p.turns:.1f}" for p in points],
         "errors": [f"{p.errors:,}" for p in points],
     }
     if not any(p.errors for p in points):
         del columns["errors"]  # a column of zeros would cost the width that seats need
-    if all(p.funded is None for p in points):
-        del columns["funded"]
+    if all(p.success is None for p in points):
+        del columns[goal]
     numbers = (*columns, "mean payoff", "95 %")
     made = table(*labels, *columns, "seat", "mean payoff", "95 %", right=numbers)
     for row, point in enumerate(points):

@@ -9,6 +9,7 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
+from experiments.config import game_from
 from experiments.results import Run
 from experiments.rows import EVENTS, MATCHES
 from sim.errors import RunError
@@ -40,7 +41,8 @@ class PointFigures(msgspec.Struct, frozen=True):
         matches: How many matches are there.
         statuses: How many ended in which way.
         triggers: How many were ended by what.
-        funded: Share that reached the game's goal, where the game reports `funded`; else None.
+        goal: What the game calls success, such as "funded"; None where it names none.
+        success: Share of the matches that reached it.
         turns: Mean number of turns; None without matches.
         errors: Matches in which an agent raised or was lost.
         seats: What each seat got, in seat order; empty without matches.
@@ -51,7 +53,8 @@ class PointFigures(msgspec.Struct, frozen=True):
     matches: int = 0
     statuses: dict[str, int] = {}
     triggers: dict[str, int] = {}
-    funded: float | None = None
+    goal: str | None = None
+    success: float | None = None
     turns: float | None = None
     errors: int = 0
     seats: list[SeatFigures] = []
@@ -69,9 +72,16 @@ def figures(run: Run) -> list[PointFigures]:
         run.directory.check()
         raise RunError(f"{run.path} cannot be read: {_first_line(error)}") from None
     return [
-        PointFigures(number, point["labels"], **found.get(number, {}))
+        PointFigures(number, point["labels"], **found.get(number, {}), **_success(point["game"], found.get(number)))
         for number, point in enumerate(run.config["points"])
     ]
+
+
+def _success(game: dict[str, Any], found: dict[str, Any] | None) -> dict[str, Any]:
+    goal = game_from(game).goal
+    if goal is None or found is None:
+        return {}
+    return {"goal": goal.name, "success": found["triggers"].get(goal.trigger, 0) / found["matches"]}
 
 
 def _figures(database: duckdb.DuckDBPyConnection) -> dict[int, dict[str, Any]]:
@@ -79,10 +89,7 @@ def _figures(database: duckdb.DuckDBPyConnection) -> dict[int, dict[str, Any]]:
     seats = _seats(database)
     rows = database.execute(
         """
-        select point, count(*), avg(turns), count(error),
-               avg(case when json_extract_string(outcome, '$.funded') = 'true' then 1.0
-                        when json_extract_string(outcome, '$.funded') = 'false' then 0.0 end)
-        from matches group by point
+        select point, count(*), avg(turns), count(error) from matches group by point
         """
     ).fetchall()
     return {
@@ -90,12 +97,11 @@ def _figures(database: duckdb.DuckDBPyConnection) -> dict[int, dict[str, Any]]:
             "matches": count,
             "statuses": statuses[point],
             "triggers": triggers[point],
-            "funded": funded,
             "turns": turns,
             "errors": errors,
             "seats": seats[point],
         }
-        for point, count, turns, errors, funded in rows
+        for point, count, turns, errors in rows
     }
 
 

@@ -64,6 +64,18 @@ class Phase(Struct, frozen=True):
     ends_when_all_pass: bool = False
 
 
+class Goal(Struct, frozen=True):
+    """What a game is about, in one figure: the share of its matches that ended so.
+
+    Attributes:
+        name: What the figure is called, such as "funded".
+        trigger: The trigger of the matches that count.
+    """
+
+    name: str
+    trigger: str
+
+
 class Outcome(Struct, frozen=True):
     """How a match ended.
 
@@ -148,6 +160,7 @@ class Game(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Attributes:
         game_id: Name of the game.
         action_types: Its actions by name, `message_only` among them.
+        goal: What its figures are about; None where no one figure says it.
         turn_order: "round_robin" asks one seat at a time; "concurrent" opens a phase to all who may act.
         turn_timeout: Seconds that a seat has for a turn.
         phase_timeout: Seconds that a concurrent phase lasts at most; None: `turn_timeout` for each of its rounds.
@@ -160,6 +173,7 @@ class Game(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     game_id: ClassVar[str]
     action_types: ClassVar[Mapping[str, type[ActionType]]]
+    goal: ClassVar[Goal | None] = None
 
     turn_order: Literal["round_robin", "concurrent"] = "round_robin"
     turn_timeout: float = 30.0

@@ -38,8 +38,8 @@ def provision_budget(state: Any, outcome: Outcome) -> float | None:
     paid = sum(state.commitments.values())
     if not hasattr(state, "reservation_values"):
         worth = sum(v or 0.0 for v, a in zip(state.valuations, state.agent_ids, strict=True) if a in state.commitments)
-        return worth - paid if outcome.details["funded"] else 0.0
-    return sum(state.reservation_values) if outcome.details["funded"] else -paid
+        return worth - paid if outcome.trigger == "threshold_met" else 0.0
+    return sum(state.reservation_values) if outcome.trigger == "threshold_met" else -paid
 
 
 @pytest.mark.parametrize(

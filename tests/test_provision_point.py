@@ -158,7 +158,7 @@ def test_without_an_announcement_the_match_ends_unfunded(rounds: int) -> None:
         "resolved",
         "rounds_exhausted",
         (0.0, 0.0, 0.0),
-        {"total_committed": 0, "threshold": 100.0, "funded": False},
+        {"total_committed": 0, "threshold": 100.0},
     )
 
 
@@ -326,7 +326,7 @@ def test_equality_funds() -> None:
     for amount, funded in ((49.99, False), (50, True), (50.01, True)):
         match = committing(2, threshold=50)
         match.act(1, "submit_commitment", {"amount": amount})
-        assert to_the_end(match).details["funded"] is funded
+        assert (to_the_end(match).trigger == "threshold_met") is funded
 
 
 def test_a_total_above_the_threshold_does_not_end_the_phase() -> None:
@@ -357,7 +357,7 @@ def test_unfunded_everybody_gets_0() -> None:
     match.act(1, "submit_commitment", {"amount": 60})
     outcome = to_the_end(match)
     assert (outcome.trigger, outcome.utilities) == ("rounds_exhausted", (0, 0, 0))
-    assert outcome.details == {"total_committed": 60, "threshold": 100, "funded": False}
+    assert outcome.details == {"total_committed": 60, "threshold": 100}
 
 
 @settings(max_examples=60, deadline=None)

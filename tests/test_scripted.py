@@ -184,7 +184,7 @@ def test_rational_contributors_fund_exactly_what_their_limits_reach(updates: boo
         )
         (record,) = play(game, line_up(*["rational"] * (n + 1)))
         feasible = sum(limits.values()) >= 60.0
-        assert record.outcome.details["funded"] is feasible
+        assert (record.outcome.trigger == "threshold_met") is feasible
         assert all(amount <= limits[agent_id] for agent_id in values for amount in amounts(record, agent_id))
         assert all(utility >= 0 for utility in record.outcome.utilities)
         if feasible:
@@ -198,7 +198,7 @@ def test_rational_contributors_fund_in_concurrent_order_what_their_limits_reach(
         values = {f"a{seat}": float(random.Random(seed * 10 + seat).randint(0, 60)) for seat in range(1, 5)}
         game = ProvisionPointGame(endowment=40.0, valuations=values, turn_order="concurrent")
         (record,) = play(game, line_up(*["rational"] * 5), explore=seed)
-        assert record.outcome.details["funded"] is (sum(min(v, 40.0) for v in values.values()) >= 100.0)
+        assert (record.outcome.trigger == "threshold_met") is (sum(min(v, 40.0) for v in values.values()) >= 100.0)
         assert all(u >= 0 for u in record.outcome.utilities)
 
 
@@ -212,13 +212,13 @@ def test_a_rational_contributor_takes_back_what_is_not_needed() -> None:
     game = ProvisionPointGame(threshold=70.0, valuations={"a1": 80.0, "a2": 80.0})
     (record,) = play(game, [*line_up("pass", "rational"), Late("a2")])
     assert amounts(record, "a1") == [35.0, 70.0, 70.0, 0.001]
-    assert record.outcome.details["funded"]
+    assert record.outcome.trigger == "threshold_met"
 
 
 def test_a_margin_is_kept() -> None:
     game = ProvisionPointGame(valuations={"a1": 100.0, "a2": 100.0})
     (record,) = play(game, line_up("pass") + [make_agent("rational", f"a{i}", {"margin": 0.55}) for i in (1, 2)])
-    assert not record.outcome.details["funded"]
+    assert record.outcome.trigger != "threshold_met"
     (record,) = play(game, line_up("pass") + [make_agent("rational", f"a{i}", {"margin": 0.5}) for i in (1, 2)])
     assert record.outcome.utilities == (0.0, 50.0, 50.0)
 
@@ -228,7 +228,7 @@ def test_a_margin_is_kept() -> None:
 def test_in_simple_mode_rational_equals_fund_what_is_worth_it(value: float, order: Any) -> None:
     game = ProvisionPointGame(mode="simple", valuations={f"a{i}": value for i in range(3)}, turn_order=order)
     (record,) = play(game, line_up("rational", "rational", "rational"))
-    assert record.outcome.details["funded"] is (3 * value >= 100.0)
+    assert (record.outcome.trigger == "threshold_met") is (3 * value >= 100.0)
     assert all(amount <= value for i in range(3) for amount in amounts(record, f"a{i}"))
     assert record.outcome.utilities == ((value,) * 3 if 3 * value >= 100.0 else (0.0,) * 3)
 
@@ -263,7 +263,7 @@ def test_in_full_mode_a_free_rider_gets_more_than_those_it_exploits(seat: int, o
     game = ProvisionPointGame(valuations={f"a{i}": 70.0 for i in range(1, 4)}, turn_order=order)
     (record,) = play(game, line_up(*kinds))
     payoffs = record.outcome.utilities[1:]
-    assert record.outcome.details["funded"]
+    assert record.outcome.trigger == "threshold_met"
     assert payoffs[seat - 1] == pytest.approx(69.99)
     assert all(payoffs[seat - 1] > payoff for i, payoff in enumerate(payoffs, 1) if i != seat)
 
@@ -275,7 +275,7 @@ def test_in_simple_mode_a_free_rider_has_the_same_project_for_less(seat: int) ->
     game = ProvisionPointGame(mode="simple", valuations={f"a{i}": 70.0 for i in range(3)})
     (record,) = play(game, line_up(*kinds))
     paid = commitments(record)
-    assert record.outcome.details["funded"]
+    assert record.outcome.trigger == "threshold_met"
     assert record.outcome.utilities == (70.0, 70.0, 70.0)
     assert all(paid.get(f"a{seat}", 0.0) <= paid[f"a{i}"] for i in range(3) if i != seat)
 

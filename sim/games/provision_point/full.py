@@ -133,7 +133,7 @@ class FullState(State, kw_only=True):
         return self._outcome(status, trigger, (0.0,) * len(self.agent_ids))
 
     def _outcome(self, status: Status, trigger: str, utilities: tuple[float, ...]) -> Outcome:
-        details = {"total_committed": self.total(), "threshold": self.threshold, "funded": bool(self.funded)}
+        details = {"total_committed": self.total(), "threshold": self.threshold}
         return Outcome(status, trigger, utilities, details)
 
     def _check_amount(self, amount: float) -> None:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from sim.errors import ConfigError
-from sim.game import ActionType, MessageOnly, Pass, State, check_agent_ids
+from sim.game import ActionType, Goal, MessageOnly, Pass, State, check_agent_ids
 from sim.games.provision_point import full, rules, simple
 from sim.games.provision_point.actions import (
     AnnounceProject,
@@ -48,6 +48,7 @@ class ProvisionPointGame(Parameters, frozen=True, kw_only=True):
     """
 
     game_id: ClassVar[str] = "provision-point"
+    goal: ClassVar[Goal | None] = Goal("funded", "threshold_met")
 
     @property
     def action_types(self) -> Mapping[str, type[ActionType]]:  # type: ignore[override]

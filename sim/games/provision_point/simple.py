@@ -82,7 +82,6 @@ class SimpleState(State, kw_only=True):
         details = {
             "total_committed": committed,
             "threshold": self.threshold,
-            "funded": trigger == "threshold_met",
             "resolved_by": self.resolved_by,
         }
         return Outcome(status, trigger, utilities, details)
