@@ -59,7 +59,8 @@ def run(
     """
     from experiments.config import compose
     from experiments.display import print_results, watch
-    from experiments.runner import default_directory, run_config
+    from experiments.manifest import default_directory
+    from experiments.runner import run_config
 
     config = compose(settings or [], config_dir)
     config.plan()  # what is wrong with it is said before a directory is named

@@ -204,7 +204,7 @@ def _set(config: DictConfig, setting: Setting, value: Any) -> None:
             )
         node = node.get(name)
     if not setting.deletes:
-        OmegaConf.update(config, setting.key, value, force_add=True)
+        OmegaConf.update(config, setting.key, value, force_add=True, merge=setting.adds)
     elif not isinstance(node, Mapping) or last not in node:
         known = [str(key) for key in node] if isinstance(node, Mapping) else []
         raise ConfigError(f"{setting.text}: there is no such key{nearest(last, known)} (there is: {', '.join(known)})")

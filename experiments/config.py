@@ -76,8 +76,8 @@ def _agents_of(name: str, config: Any) -> list[Agent]:
     options = {str(option): value for option, value in config.items()}
     kind, repeat = options.pop("kind", None), options.pop("repeat", 1)
     if not isinstance(kind, str):
-        hint = "; did you mean kind?" if kind is None and nearest("kind", options) else ""
-        held = f"{key}.kind={shown(kind)}: " if kind is not None else f"{key}={shown(config)}: "
+        hint = "; did you mean kind?" if "kind" not in config and nearest("kind", options) else ""
+        held = f"{key}.kind={shown(kind)}: " if "kind" in config else f"{key}={shown(config)}: "
         raise ConfigError(f"{held}a kind of agent is needed{hint} (kinds: {', '.join(AGENTS)})")
     if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 1:
         raise ConfigError(f"{key}.repeat={shown(repeat)}: allowed is a whole number of at least 1")

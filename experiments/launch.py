@@ -8,6 +8,7 @@ It joins the cluster at `RAY_ADDRESS`, or the one that runs on this machine, or 
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 
 
 def main(settings: list[str] | None = None) -> int:
@@ -17,7 +18,7 @@ def main(settings: list[str] | None = None) -> int:
         settings: Settings as `quorum run` takes them; None reads the command line.
     """
     from experiments.cli import app, guarded
-    from experiments.cluster import start_ray
+    from experiments.cluster import running_ray
 
     settings = sys.argv[1:] if settings is None else settings
     if settings[:1] == ["--"]:  # `ray submit` hands the separator on
@@ -26,9 +27,9 @@ def main(settings: list[str] | None = None) -> int:
         settings = ["runtime=ray", *settings]
 
     def run() -> None:
-        if "runtime=local" not in settings:
-            start_ray(join_running=True)
-        app(["run", *settings], standalone_mode=False)
+        cluster = nullcontext() if "runtime=local" in settings else running_ray(join=True)
+        with cluster:
+            app(["run", *settings], standalone_mode=False)
 
     return guarded(run)
 

@@ -21,11 +21,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from experiments.rows import EVENTS, MATCHES, Batch, decode, encode
+from experiments.rows import EVENTS, MATCHES, Batch, decode
 from sim.errors import RunError
 from sim.record import MatchRecord
-
-__all__ = ["Batch", "RunDirectory", "encode", "part_name", "write_whole"]
 
 
 class RunDirectory:

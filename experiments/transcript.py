@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from rich.console import Group
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
@@ -27,12 +27,12 @@ def print_transcript(run: Run, match: str) -> None:
     agent_ids = run.match(match)["seats"]
     events = [(row, msgspec.json.decode(row["body"])) for row in rows]
     print_line(f"{rows[0]['match_id']} · {events[0][1].get('game', '?')}", "bold")
-    width = min(console.width, WIDTH) if console.is_terminal else WIDTH
-    console.print(_facts(events, agent_ids), width=width)
-    console.print(_course(events, max(map(len, [*agent_ids, "referee"]))), width=width)
+    page = Console(width=min(console.width, WIDTH) if console.is_terminal else WIDTH, highlight=False)
+    page.print(_facts(events, agent_ids))
+    page.print(_course(events, max(map(len, [*agent_ids, "referee"]))))
     for row, body in events:
         if row["kind"] == "end":
-            console.print(_end(body, agent_ids), width=width)
+            page.print(_end(body, agent_ids))
 
 
 def _facts(events: list[tuple[dict[str, Any], dict[str, Any]]], agent_ids: list[str]) -> Table:

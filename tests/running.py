@@ -15,8 +15,9 @@ from typing import Any
 
 from actors.agent import Agent
 from actors.runtime.plan import Plan, Point, Settings
+from experiments.manifest import describe_run
+from experiments.playing import play_blocking
 from experiments.results import Run
-from experiments.runner import describe_run, play_blocking
 from experiments.store import RunDirectory
 from sim.games.provision_point import ProvisionPointGame
 

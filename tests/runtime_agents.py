@@ -14,7 +14,7 @@ from actors.agent import Action, Agent, Answer
 from actors.runtime.plan import Plan
 from actors.scripted.provision_point import ZeroIntelligence
 from actors.turn import Turn
-from experiments.store import Batch, encode
+from experiments.rows import Batch, encode
 from sim.games.provision_point import ProvisionPointGame
 from sim.record import MatchRecord
 

@@ -15,7 +15,7 @@ from runtime_agents import Fair, Moody, NotLoadable, NotPicklable, Unplayable, e
 from actors.runtime import scheduler as scheduling
 from actors.runtime.plan import Plan, Point, Settings
 from actors.runtime.scheduler import Scheduler
-from experiments.store import encode
+from experiments.rows import encode
 from sim.errors import CodecError, ConfigError, QuorumError, RunError
 from sim.games.provision_point import ProvisionPointGame
 
@@ -51,7 +51,9 @@ def test_an_agent_that_cannot_be_made_in_another_process_ends_the_run_with_its_e
 
 @HOMES
 def test_an_agent_that_cannot_be_sent_is_a_mistake_of_the_configuration(settings: Settings, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be sent to another process: TypeError: a socket cannot be sent"):
+    with pytest.raises(
+        ConfigError, match="agent b cannot be sent to another process: TypeError: a socket cannot be sent"
+    ):
         run_plan(simple([Fair("a"), NotPicklable("b")], 10), settings, tmp_path / "run")
 
 

@@ -15,9 +15,10 @@ from runtime_agents import Fair
 from actors.runtime.plan import Plan, Settings
 from experiments import ExperimentConfig, ExperimentRunner
 from experiments.bench.players import Steady
+from experiments.playing import play_blocking
 from experiments.replaying import replay_run
 from experiments.results import Run
-from experiments.runner import play_blocking, resume_run
+from experiments.runner import resume_run
 from experiments.store import RunDirectory
 from sim.errors import ConfigError, RunError
 from sim.games.provision_point import ProvisionPointGame

@@ -318,4 +318,15 @@ def put_plan(plan: Plan) -> Any:
     try:
         return ray.put(plan)
     except Exception as error:  # pickling runs the agents' own code, which may raise anything
-        raise ConfigError(f"an agent or the game cannot be sent to another process: {describe(error)}") from None
+        raise ConfigError(f"{_culprit(plan, error)}; give it a __getstate__, or use runtime=local") from None
+
+
+def _culprit(plan: Plan, error: Exception) -> str:
+    """Say who cannot be sent: the error of the whole holds the whole, and names nobody."""
+    things = {f"agent {agent.agent_id}": agent for point in plan.points for agent in point.agents}
+    for name, thing in [*things.items(), *((f"game {point.game.game_id}", point.game) for point in plan.points)]:
+        try:
+            _ray.cloudpickle.dumps(thing)
+        except Exception as own:
+            return f"{name} cannot be sent to another process: {describe(own)}"
+    return f"an agent or the game cannot be sent to another process: {describe(error)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Protocol
@@ -59,6 +60,10 @@ class Scheduler:
         ahead: How many matches a cell is given beyond those that it has finished.
         done: Called with each batch, in the order in which they come.
         give_up: Called with the number of a match that takes its processes down each time it is played.
+
+    Attributes:
+        restarts: How often a cell was started again because a process of it died.
+        began: When the first cell was there, by `time.perf_counter`.
     """
 
     def __init__(
@@ -83,6 +88,7 @@ class Scheduler:
         self._alive: set[CellHandle] = set()
         self._starting: set[asyncio.Task[None]] = set()
         self.restarts = 0
+        self.began = 0.0
 
     async def run(self, indexes: Iterable[int]) -> None:
         """Play matches; returns when each is done or given up.
@@ -148,6 +154,7 @@ class Scheduler:
         finally:
             self._starting.discard(task)
         self._alive.add(cell)
+        self.began = self.began or time.perf_counter()
         return cell
 
     def _account(self, matches: int) -> None:

@@ -28,7 +28,7 @@ RUNTIMES = ("local", "packed", "ray")
 def run_bench(*, quick: bool) -> dict[str, Any]:
     """Measure everything; takes one to two minutes, or a few seconds for the shape of it."""
     from experiments.bench.calls import measure_calls
-    from experiments.runner import running_ray
+    from experiments.cluster import running_ray
 
     scale = 10 if quick else 1
     memory = _in_a_process_of_its_own(memory_of_matches, 1000 // scale)

@@ -16,9 +16,11 @@ from actors.runtime.scheduler import Scheduler
 from experiments.bench.players import plan as make_plan
 from experiments.bench.yardstick import round_trips_per_second
 from experiments.config import ExperimentConfig
+from experiments.manifest import describe_run
+from experiments.playing import fast_loop, tuned_memory
 from experiments.results import Run
-from experiments.runner import describe_run, fast_loop, tuned_memory
-from experiments.store import Batch, RunDirectory, encode
+from experiments.rows import Batch, encode
+from experiments.store import RunDirectory
 
 
 class Throughput(msgspec.Struct, frozen=True):

@@ -1,0 +1,135 @@
+"""Plays a plan on its runtime and writes down what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from actors.runtime.local import LocalCell
+from actors.runtime.plan import Plan, Settings
+from experiments.rows import Batch, encode
+from experiments.store import RunDirectory
+from experiments.summary import write_summary
+from sim.clock import run_virtual
+from sim.referee import abandon
+
+Progress = Callable[[int, int], None]
+"""Told after each batch: (matches done, matches in all)."""
+
+
+def play_blocking(
+    directory: RunDirectory,
+    plan: Plan,
+    settings: Settings,
+    todo: Sequence[int],
+    progress: Progress | None = None,
+    *,
+    done: int = 0,
+) -> None:
+    """Play matches to the end, in an event loop of their own."""
+    playing = play(directory, plan, settings, todo, progress, done=done)
+    if settings.clock == "virtual":
+        run_virtual(playing, explore=settings.explore)
+    else:
+        with tuned_memory(), asyncio.Runner(loop_factory=fast_loop()) as runner:
+            runner.run(playing)
+
+
+async def play(
+    directory: RunDirectory,
+    plan: Plan,
+    settings: Settings,
+    todo: Sequence[int],
+    progress: Progress | None = None,
+    *,
+    done: int = 0,
+) -> None:
+    """Play matches and write them down; afterwards write the summary."""
+    started = time.perf_counter()
+    count = done
+
+    def add(batch: Batch) -> None:
+        nonlocal count
+        if batch.indexes:
+            directory.add(batch)
+            count += len(batch.indexes)
+        if progress is not None:
+            progress(count, plan.total)
+
+    with directory.writing():
+        restarts = 0
+        if todo and settings.kind == "local":
+            await _play_here(plan, settings, todo, add)
+        elif todo:
+            restarts, started = await _play_on_ray(plan, settings, todo, add)
+        if todo or not directory.summary_file.exists():
+            seconds = time.perf_counter() - started
+            write_summary(directory, plan, seconds=seconds, played=len(todo), restarts=restarts)
+
+
+async def _play_here(plan: Plan, settings: Settings, todo: Sequence[int], add: Callable[[Batch], None]) -> None:
+    cell = LocalCell(plan, settings)
+    cell.assign(todo)
+    try:
+        while records := await cell.collect():
+            add(encode(plan, records))
+    except asyncio.CancelledError:
+        # Stopped, as by Ctrl-C: what has ended so far is kept. A cell holds back two batches at most.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(2 * settings.patience):
+                for _ in range(2):
+                    add(encode(plan, await cell.collect()))
+        raise
+    finally:
+        await cell.close()
+
+
+async def _play_on_ray(
+    plan: Plan, settings: Settings, todo: Sequence[int], add: Callable[[Batch], None]
+) -> tuple[int, float]:
+    """Return how often a cell was started again, and when the first match could begin."""
+    from actors.runtime.ray import default_cells, put_plan, start_cell
+    from actors.runtime.scheduler import Scheduler
+    from experiments.cluster import running_ray
+
+    with running_ray():
+        reference = put_plan(plan)
+
+        def give_up(index: int) -> None:
+            spec = plan.spec(index)
+            reason = "its processes died each time it was played"
+            add(encode(plan, [abandon(spec, plan.point(index).game, reason)]))
+
+        scheduler = Scheduler(
+            lambda: start_cell(reference, plan, settings, encode),
+            cells=default_cells(settings),
+            ahead=2 * settings.window + settings.batch,
+            done=add,
+            give_up=give_up,
+        )
+        await scheduler.run(todo)
+        return scheduler.restarts, scheduler.began
+
+
+@contextmanager
+def tuned_memory() -> Iterator[None]:
+    """Look for cyclic garbage seldom while matches are played: they make none, and reference counts free them."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(50_000, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+
+
+def fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Return what makes a uvloop where that is installed, else None: asyncio's own."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
