@@ -41,12 +41,14 @@ def replay_run(run: Run, progress: Callable[[int, int], None] | None = None) -> 
     total, count = len(run), 0
     for number in run.directory.parts():
         matches, events = run.directory.read("matches", number), run.directory.read("events", number)
+        for row in matches.select(["match_index", "match_id", "point", "seed", "seats"]).to_pylist():
+            _check_row(row, run, points, seen)
         try:
             records = list(decode(matches, events))
         except (LookupError, TypeError, ValueError, msgspec.MsgspecError) as error:
             raise run.directory.damaged("matches", number, error) from None
         for record in records:
-            _check(record, run, points, seen)
+            _check_record(record, points[record.spec.point].game)
             count += 1
             if progress is not None and count % 100 == 0:
                 progress(count, total)
@@ -55,29 +57,31 @@ def replay_run(run: Run, progress: Callable[[int, int], None] | None = None) -> 
     return count
 
 
-def _check(record: MatchRecord, run: Run, points: Sequence[_Stored], seen: bytearray) -> None:
-    spec, matches = record.spec, run.config["num_matches"]
-    if not 0 <= spec.index < len(seen):
-        raise RecordMismatch(spec.match_id, 0, f"the run has no match of this number; it has {len(seen)}")
-    if seen[spec.index]:
-        raise RecordMismatch(spec.match_id, 0, "the match is there twice")
-    seen[spec.index] = 1
-    point, repetition = divmod(spec.index, matches)
+def _check_row(row: dict[str, Any], run: Run, points: Sequence[_Stored], seen: bytearray) -> None:
+    """Check that a match is one of those that were asked for, and is there for the first time."""
+    index, match_id = row["match_index"], row["match_id"]
+    if not 0 <= index < len(seen):
+        raise RecordMismatch(match_id, 0, f"match_index is {index}; the run has {len(seen)} matches")
+    if seen[index]:
+        raise RecordMismatch(match_id, 0, "the match is there twice")
+    seen[index] = 1
+    point, repetition = divmod(index, run.config["num_matches"])
     expected = {
-        "point": (spec.point, point),
-        "seed": (spec.seed, derive(run.config["seed"], "match", repetition)),
-        "seats": (list(spec.agent_ids), points[point].seats),
+        "match_id": f"m{index:06d}",
+        "point": point,
+        "seed": derive(run.config["seed"], "match", repetition),
+        "seats": points[point].seats,
     }
-    for name, (held, right) in expected.items():
-        if held != right:
-            raise RecordMismatch(spec.match_id, 0, f"{name} is {held}; that of the run is {right}")
-    rejudge(record, points[point].game)
+    for name, right in expected.items():
+        if row[name] != right:
+            raise RecordMismatch(match_id, 0, f"{name} is {row[name]}; that of the run is {right}")
+
+
+def _check_record(record: MatchRecord, game: Game) -> None:
+    rejudge(record, game)
     if record.seconds != record.events[-1].time:
-        raise RecordMismatch(
-            spec.match_id,
-            len(record.events) - 1,
-            f"seconds is {record.seconds}; the match took {record.events[-1].time}",
-        )
+        took = f"seconds is {record.seconds}; the match took {record.events[-1].time}"
+        raise RecordMismatch(record.spec.match_id, len(record.events) - 1, took)
 
 
 def _compare(right: pa.Table, stored: pa.Table, records: Sequence[MatchRecord]) -> None:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from actors.runtime.plan import Plan
 from experiments.columns import lists, names, numbers, text
+from sim.errors import RecordMismatch
 from sim.game import Game, Outcome
 from sim.messages import Event
 from sim.record import MatchRecord, MatchSpec
@@ -166,13 +167,22 @@ def event_table(records: Sequence[MatchRecord]) -> pa.Table:
 
 
 def decode(matches: pa.Table, events: pa.Table) -> Iterator[MatchRecord]:
-    """Make records of the rows of a part."""
+    """Make records of the rows of a part.
+
+    Raises:
+        RecordMismatch: An event belongs to no match of the part, or to no seat of its match.
+    """
     by_match: dict[str, list[Event]] = {}
     rows = matches.to_pylist()
     seats = {row["match_id"]: {agent_id: seat for seat, agent_id in enumerate(row["seats"])} for row in rows}
     for row in events.to_pylist():
-        number = seats[row["match_id"]]
-        recipients = None if row["recipients"] is None else tuple(number[a] for a in row["recipients"])
+        number = seats.get(row["match_id"])
+        if number is None:
+            raise RecordMismatch(row["match_id"], row["seq"], "its part has no row for this match")
+        to = row["recipients"]
+        if not number.keys() >= set(to or ()):
+            raise RecordMismatch(row["match_id"], row["seq"], f"recipients are {to}; the seats are {list(number)}")
+        recipients = None if to is None else tuple(number[agent_id] for agent_id in to)
         event = Event(row["seq"], row["time"], row["kind"], row["seat"], row["cause"], recipients, row["body"].encode())
         by_match.setdefault(row["match_id"], []).append(event)
     for row in rows:

@@ -30,7 +30,7 @@ WRONG: list[tuple[str, list[str]]] = [
     ("game=", ["game=''", "provision_point/full"]),
     ("game={a: 1}", ["game={'a': 1}", "provision_point/full"]),
     ("agents=provision_point/nope", ["agents=provision_point/nope", "provision_point/mixed"]),
-    ("agents=provision_point/random,provision_point/mixd", ["agents=provision_point/mixd", "mean provision_point/mixed?"]),
+    ("agents=provision_point/random,provision_point/mixd", ["agents=provision_point/mixd", "provision_point/mixed?"]),
     ("runtime=rya", ["runtime=rya", "did you mean ray?", "local, packed, ray"]),
     # values
     ("game.threshold=abc", ["game.threshold='abc'", "number"]),
