@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -30,9 +30,6 @@ from sim.messages import (
     YourTurn,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
 _OVER = Rejection("match_not_running", "the match is over")
 
 Item: TypeAlias = YourTurn | PhaseOpen | Event | Verdict | MatchEnd
@@ -54,12 +51,14 @@ class Seat:
         capacity: Unread items at most.
 
     Attributes:
+        agent: Who plays here.
         number: Number of the seat.
         memory: What the agent remembers of this match and of no other.
         end: The end of the match as this seat is told it, once it is over.
         events: What happened so far, as this seat may see it.
         asked: How often the seat was asked.
         last_turn: Number of the turn that it was last asked for.
+        task: The task in which the agent plays; None where it decides without waiting. Its host sets it.
     """
 
     def __init__(self, address: Address, agent: Agent, bus: Bus, *, streams: bool = True, capacity: int = 8192) -> None:

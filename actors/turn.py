@@ -11,10 +11,6 @@ import msgspec
 from sim.messages import Event, PhaseOpen, Rejection, YourTurn
 
 if TYPE_CHECKING:
-    pass
-
-
-if TYPE_CHECKING:
     from actors.seat import Seat
 
 
@@ -163,7 +159,7 @@ class Turn(msgspec.Struct, eq=False):
 
     @property
     def messages(self) -> list[Chat]:
-        """What was said since this seat was last asked, in order."""
+        """What was said since this seat was last asked, its own words among it, in order."""
         said: list[Chat] = []
         for event in self.seat.events[self._start : self._end]:
             if event.kind == "message":

@@ -163,7 +163,7 @@ class Judge:
             self._settle()
 
     def close(self) -> MatchRecord:
-        """Return the record; the match must be over. Afterwards nothing refers to the judge, which frees it at once."""
+        """Return the record; the match must be over. The turn-keeper goes, so that no cycle keeps the judge alive."""
         assert self.outcome is not None
         del self._keeper
         return MatchRecord(

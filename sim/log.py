@@ -106,7 +106,7 @@ class EventLog:
             self._restricted = event.seq
 
     def rejected(self, sender: int, act: Act, rejection: Rejection, *, attempt: bool) -> None:
-        """A submission that changed nothing.
+        """A submission that changed nothing; its sender is told by `Verdict`.
 
         An attempt at an open turn counts against it, so it is always written down; of others no more than
         `MAX_REJECTIONS` of a seat are, lest a babbling agent fills the disk.

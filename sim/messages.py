@@ -255,7 +255,6 @@ class Abort(Struct, frozen=True, array_like=True, tag="abort"):
 
 
 ToReferee: TypeAlias = Act | Forfeit | Lost | Deadline | Abort
-FromSeat: TypeAlias = Act | Forfeit | Lost
 AnyMessage: TypeAlias = Update | ToReferee
 
 

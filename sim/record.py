@@ -43,7 +43,7 @@ class MatchRecord(msgspec.Struct, frozen=True):
         spec: What made it.
         events: What happened, in order.
         outcome: How it ended.
-        turns: Turns that were answered or lapsed.
+        turns: Turns that seats were asked for; in concurrent order a seat may act without one.
         messages: Chat messages.
         seconds: How long it took on its own clock.
         errors: What agents raised, in order, and why seats were lost.
@@ -69,8 +69,8 @@ class ActionBody(Struct, frozen=True, omit_defaults=True):
     Attributes:
         agent_id: Whose.
         phase: In which phase.
-        round: In which round of it.
-        turn: In which turn.
+        round: In which round of it; 0 where the seat had no turn.
+        turn: In which turn; where the seat had none, the number that it quoted.
         action: Name of the action; None where the game has no default.
         payload: Its fields, as everybody may see them.
         messages: What was said to all along with it. Private messages are events of their own.

@@ -14,7 +14,7 @@ def derive(seed: int, *names: int | str) -> int:
 
     Args:
         seed: The parent seed, any integer.
-        names: What the seed is for, such as ("seat", 2).
+        names: What the seed is for, such as ("match", 7).
     """
     digest = blake2b(repr((seed, *names)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1

@@ -76,7 +76,7 @@ class Concurrent:
     """Asks all at once; whoever answered is asked again when another's action has changed the picture.
 
     A seat has as many actions in a phase as the phase has rounds. The phase is over when no turn is open:
-    everybody has answered the latest state of things, or has no action left.
+    everybody has answered or has no action left. An answer that was on its way while another acted counts as one.
     """
 
     def __init__(self, table: Table) -> None:

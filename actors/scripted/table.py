@@ -46,6 +46,7 @@ class Table:
         declared: As in `worth`.
 
     Attributes:
+        turn: The turn that it is asked.
         me: Its seat id.
         simple: Whether this is the simple mode, where a shortfall is lost and a commitment is final.
         contributors: Ids of all contributors, in seat order.

@@ -34,7 +34,6 @@ class FullState(State, kw_only=True):
     signals: dict[str, float] = field(default_factory=dict)
     commitments: dict[str, float] = field(default_factory=dict)
     funded: bool | None = None
-    closed: bool = False
 
     def private_facts(self, seat: int) -> dict[str, Any]:
         """Return the seat's own valuation."""
@@ -88,7 +87,6 @@ class FullState(State, kw_only=True):
         if self.phase is self.signal:
             self.phase = self.commit
             return
-        self.closed = True
         self.funded = self.project is not None and self.total() >= self.threshold
 
     def total(self) -> float:
@@ -107,7 +105,7 @@ class FullState(State, kw_only=True):
             "project_spec": self.project,
             "signals": self.signals,
             "commitments": self.commitments,
-            "total_committed": sum(self.commitments.values()),
+            "total_committed": self.total(),
             "threshold": self.threshold,
             "endowment": self.game.endowment,
             "valuation_mode": self.game.valuation_mode,
@@ -119,7 +117,7 @@ class FullState(State, kw_only=True):
 
     def outcome(self) -> Outcome | None:
         """Return the outcome once the match is over. Source of the payoffs: valuation - commitment if funded."""
-        if not self.closed:
+        if self.funded is None:
             return None
         utilities = [0.0] * len(self.agent_ids)
         if self.funded:

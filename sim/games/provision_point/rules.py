@@ -36,6 +36,7 @@ If all have committed or the rounds are used up and the total is short, everybod
 {valuations}"""
 
 
+# Every seat of every match is told; the parts are the key, for a game may hold a dict and cannot be one.
 @lru_cache(maxsize=64)
 def _text(
     mode: str,

@@ -40,7 +40,7 @@ class SimpleState(State, kw_only=True):
             self.resolved_by = "all_committed"
 
     def close_phase(self) -> None:
-        """The rounds are used up."""
+        """Resolve a total that is short: the rounds are used up, or in concurrent order nobody has a turn left."""
         self.resolved_by = "rounds"
 
     def total(self) -> float:
