@@ -34,7 +34,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @app.command()
 def run(
-    settings: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, as below.")] = None,
+    settings: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings, as above.")] = None,
     config_dir: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder of your own files: DIR/game/NAME.yaml, DIR/agents/NAME.yaml."),
@@ -44,7 +44,7 @@ def run(
 
     \b
     game=FILE         the game: provision_point/full, provision_point/simple
-    agents=FILE       who plays: provision_point/rational, .../mixed, .../attackers, ...
+    agents=FILE       who plays: provision_point/mixed, provision_point/attackers
     runtime=NAME      where: local (this process), ray (an actor each), packed
     num_matches=100   matches for each point of a grid
     seed=0            the same seed gives the same matches

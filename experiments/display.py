@@ -48,7 +48,6 @@ def table(*headings: str, right: Sequence[str] = ()) -> Table:
         made.add_column(
             heading,
             justify="right" if numeric else "left",
-            no_wrap=numeric,
             overflow="fold",
             min_width=min(len(heading), 12),
         )
@@ -72,12 +71,13 @@ def print_line(text: str, style: str = "") -> None:
 def print_results(run: Run) -> None:
     """Print the table of a run: a row for each seat of each grid point."""
     points = stats.figures(run)
-    game = run.config["points"][0]["game"]
-    what = " ".join(str(game[key]) for key in ("game_id", "mode") if key in game)
+    games = [point["game"] for point in run.config["points"]]
+    alike = [key for key in ("game_id", "mode") if len({str(game.get(key)) for game in games}) == 1]
+    what = " ".join(str(games[0][key]) for key in alike if key in games[0]) or "several games"
     done = sum(point.matches for point in points)
-    print_line(
-        f"{what} · {done:,} matches · seed {run.config['seed']} · {run.config['runtime'].get('kind', '?')}", "bold"
-    )
+    ended = " · all resolved" if done and _all_resolved(points) else ""
+    kind = run.config["runtime"].get("kind", "?")
+    print_line(f"{what} · {done:,} matches{ended} · seed {run.config['seed']} · {kind}", "bold")
     if done:
         console.print()
         console.print(_results_table(points))
@@ -100,12 +100,15 @@ def _results_table(points: Sequence[stats.PointFigures]) -> Table:
         "turns": ["–" if p.turns is None else f"{p.turns:.1f}" for p in points],
         "errors": [f"{p.errors:,}" for p in points],
     }
+    # A column that says the same of every point would cost the width that seats need.
     if not any(p.errors for p in points):
-        del columns["errors"]  # a column of zeros would cost the width that seats need
+        del columns["errors"]
+    if _all_resolved(points):
+        del columns["resolved"]
     if all(p.success is None for p in points):
         del columns[goal]
-    numbers = (*columns, "mean payoff", "95 %")
-    made = table(*labels, *columns, "seat", "mean payoff", "95 %", right=numbers)
+    numbers = (*columns, "mean payoff", "± 95 %")
+    made = table(*labels, *columns, "seat", *numbers[-2:], right=numbers)
     for row, point in enumerate(points):
         first = [*(values[row] for values in labels.values()), *(values[row] for values in columns.values())]
         for seat in point.seats:
@@ -113,11 +116,18 @@ def _results_table(points: Sequence[stats.PointFigures]) -> Table:
             first = [""] * len(first)
         if not point.seats:
             made.add_row(*first, "–", "–", "–", end_section=True)
+    for column in made.columns:
+        if column.justify == "right":  # names may be broken, numbers never
+            column.min_width = max(len(str(cell)) for cell in column.cells)
     return made
 
 
+def _all_resolved(points: Sequence[stats.PointFigures]) -> bool:
+    return all(set(point.statuses) <= {"resolved"} for point in points)
+
+
 def _seat_cells(seat: stats.SeatFigures) -> tuple[str, str, str]:
-    return seat.agent_id, f"{seat.mean:,.2f}", "–" if seat.half_width is None else f"± {seat.half_width:,.2f}"
+    return seat.agent_id, f"{seat.mean:,.2f}", "–" if seat.half_width is None else f"{seat.half_width:,.2f}"
 
 
 def _share(count: int, total: int) -> str:

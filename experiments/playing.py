@@ -20,6 +20,10 @@ Progress = Callable[[int, int], None]
 """Told after each batch: (matches done, matches in all)."""
 
 
+_LAST_WORDS = 0.2
+"""Seconds that a stopped run waits for a match to end."""
+
+
 def play_blocking(
     directory: RunDirectory,
     plan: Plan,
@@ -77,11 +81,12 @@ async def _play_here(plan: Plan, settings: Settings, todo: Sequence[int], add: C
         while records := await cell.collect():
             add(encode(plan, records))
     except asyncio.CancelledError:
-        # Stopped, as by Ctrl-C: what has ended so far is kept. A cell holds back two batches at most.
+        # Stopped, as by Ctrl-C: what has ended is kept. A cell holds back two batches at most, and hands them
+        # over at once; where nothing has ended there is nothing to wait for.
         with suppress(TimeoutError):
-            async with asyncio.timeout(2 * settings.patience):
+            async with asyncio.timeout(_LAST_WORDS):
                 for _ in range(2):
-                    add(encode(plan, await cell.collect()))
+                    add(encode(plan, await cell.collect(patience=0.0)))
         raise
     finally:
         await cell.close()

@@ -142,7 +142,9 @@ def query(run: Run, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         RunError: The query is wrong, or a part is damaged.
     """
     try:
-        result = _connect(run, "matches", "events").execute(sql)
+        result: Any = _connect(run, "matches", "events").execute(sql)
+        if result is None:
+            raise RunError("--sql: there is no query in it")
         return [column[0] for column in result.description or []], result.fetchall()
     except duckdb.Error as error:
         if isinstance(error, duckdb.IOException | duckdb.InvalidInputException | duckdb.SerializationException):

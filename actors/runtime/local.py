@@ -57,9 +57,13 @@ class LocalCell:
         """Take on matches."""
         self._cell.assign(indexes)
 
-    async def collect(self) -> list[MatchRecord]:
-        """Wait for a batch of records; empty when there is nothing left to play."""
-        return await self._cell.collect(self._settings.batch, self._settings.patience)
+    async def collect(self, patience: float | None = None) -> list[MatchRecord]:
+        """Wait for a batch of records; empty when there is nothing left to play.
+
+        Args:
+            patience: Seconds after which fewer will do; None is that of the settings.
+        """
+        return await self._cell.collect(self._settings.batch, self._settings.patience if patience is None else patience)
 
     async def close(self) -> None:
         """Cancel what still plays."""

@@ -1,0 +1,277 @@
+"""The command line from end to end: what it prints, its exit codes, and what it leaves on disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from commands import played, quorum
+
+from experiments.results import Run
+
+QUORUM = [sys.executable, "-c", "from experiments.cli import main; main()"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return played(tmp_path_factory.mktemp("cli") / "run", matches=20)
+
+
+def start(*arguments: str | Path, cwd: Path | None = None) -> subprocess.Popen[str]:
+    root = str(Path(__file__).parents[1])
+    return subprocess.Popen(
+        [*QUORUM, *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": root},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that starts something in the background has it ignore Ctrl-C, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
+def test_a_run_from_start_to_end_in_a_process_of_its_own(tmp_path: Path) -> None:
+    process = start("run", "num_matches=5", "game=provision_point/simple", cwd=tmp_path)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert "\x1b" not in out
+    assert os.listdir(tmp_path) == ["runs"]  # no outputs folder, no log
+    (path,) = (tmp_path / "runs").iterdir()
+    assert f"run directory: runs/{path.name}" in out
+    assert len(Run(path)) == 5
+
+
+def test_a_mistake_in_a_process_of_its_own(tmp_path: Path) -> None:
+    process = start("run", "game.treshold=5", cwd=tmp_path)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err.count("\n")) == (2, "", 1)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("settings", [[], ["runtime.clock=virtual"]])
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path, settings: list[str]) -> None:
+    path = tmp_path / "a run"
+    process = start(
+        "run", "num_matches=100000", "game=provision_point/simple", "runtime.batch=50", f"out={path}", *settings
+    )
+    until = time.monotonic() + 30
+    while not list(path.glob("matches/part-*.parquet")) and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    assert err == f"stopped; go on with: quorum resume '{path}'\n"
+    run = Run(path)
+    assert 0 < len(run) < 100000
+    assert not list(path.rglob("*.tmp"))
+    ended = quorum("replay", path)
+    assert ended.code == 0
+    assert "are missing: quorum resume" in ended.out
+    assert "are missing: quorum resume" in quorum("results", path).out
+
+
+def test_what_is_finished_but_not_written_is_written_on_ctrl_c(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    # Patience and a batch that never fill: without the last writing there would be nothing.
+    process = start(
+        "run", "num_matches=100000", "runtime.batch=100000", "runtime.patience=1000", "runtime.window=4", f"out={path}"
+    )
+    while not (path / "run.yaml").exists():
+        time.sleep(0.05)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert len(Run(path)) > 0
+
+
+def test_a_reader_that_goes_away_is_no_error(run: Run) -> None:
+    process = start("show", run.path, "0")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    with process.stderr:
+        assert process.stderr.read() == ""
+    assert process.wait(30) in (0, 1)
+
+
+def test_letters_that_the_terminal_lacks_are_no_error(run: Run) -> None:
+    ended = subprocess.run(
+        [*QUORUM, "results", str(run.path)],
+        capture_output=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+# ── help ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_help_names_every_command() -> None:
+    ended = quorum("--help")
+    assert ended.code == 0
+    for command in ("run", "replay", "resume", "show", "results", "games", "agents", "bench"):
+        assert f"  {command} " in ended.out
+    assert "Usage: " in quorum().out + quorum().err
+
+
+def test_help_of_run_explains_settings_and_grids() -> None:
+    text = quorum("run", "--help").out
+    for words in (
+        "game=",
+        "agents=",
+        "runtime=",
+        "out=",
+        "game.threshold=100,150,200",
+        "--config-dir",
+        "quorum agents",
+    ):
+        assert words in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+# ── results ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_results_fit_in_80_columns_without_escape_sequences(run: Run) -> None:
+    ended = quorum("results", run.path)
+    assert (ended.code, ended.err) == (0, "")
+    assert "\x1b" not in ended.out
+    *lines, directory = ended.out.splitlines()
+    assert directory == f"run directory: {run.path}"
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "provision-point full · 20 matches · all resolved · seed 0 · local"
+    for agent_id in run.agent_ids:
+        assert sum(agent_id in line for line in lines) == 1
+
+
+@pytest.mark.parametrize("seats", [2, 3, 4, 5])
+def test_results_of_a_grid_fit_in_80_columns(tmp_path: Path, seats: int) -> None:
+    line_up = ", ".join(f"contributor_{n}: {{kind: rational}}" for n in range(seats))
+    run = played(
+        tmp_path / "run",
+        f"agents.seats={{{line_up}}}",
+        "game.threshold=100,250",
+        "game=provision_point/simple,provision_point/full",
+        matches=10,
+    )
+    *lines, _ = quorum("results", run.path).out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum("contributor_1 " in line for line in lines) == 4
+    heading = next(line for line in lines if "matches " in line and "seat" in line)
+    assert heading.split()[:2] == ["threshold", "game"]
+
+
+def test_results_as_json(tmp_path: Path) -> None:
+    run = played(tmp_path / "run", "game.threshold=100,150", matches=3)
+    found = json.loads(quorum("results", run.path, "--json").out)
+    assert (found["asked"], found["matches"], found["finished"]) == (6, 6, True)
+    assert [point["labels"] for point in found["points"]] == [{"game.threshold": 100}, {"game.threshold": 150}]
+    assert found["points"][0]["seats"][1]["agent_id"] == "rational_1"
+
+
+def test_results_of_a_query(run: Run) -> None:
+    ended = quorum("results", run.path, "--sql", "select status, count(*) as n, list(turns) from matches group by 1")
+    assert ended.code == 0
+    assert ended.out.split()[:2] == ["status", "n"]
+    rows = json.loads(
+        quorum("results", run.path, "--json", "--sql", "select status, count(*) as n from matches group by 1").out
+    )
+    assert rows == [{"status": "resolved", "n": 20}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["results", "nope"], "nope: there is no such run directory"),
+        (["show", "nope", "1"], "nope: there is no such run directory"),
+        (["replay", "nope"], "nope: there is no such run directory"),
+        (["resume", "nope"], "nope: there is no such run directory"),
+        (["results", "RUN", "--sql", "select nope from matches"], "--sql: "),
+        (["show", "RUN", "999"], "has no match 999; it has 20 of 20 matches"),
+        (["show", "RUN", "nope"], "has no match nope"),
+    ],
+)
+def test_a_mistake_about_a_run_is_one_line(run: Run, arguments: list[str], says: str) -> None:
+    ended = quorum(*(str(run.path) if word == "RUN" else word for word in arguments))
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert says in ended.err
+
+
+@pytest.mark.parametrize("command", ["results", "replay", "resume"])
+def test_a_folder_without_a_manifest_or_with_a_damaged_one_is_one_line(tmp_path: Path, command: str) -> None:
+    ended = quorum(command, tmp_path)
+    assert (ended.code, ended.err) == (2, f"error: {tmp_path} is not a run directory: it has no run.yaml\n")
+    (tmp_path / "run.yaml").write_text("points: [")
+    ended = quorum(command, tmp_path)
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert f"{tmp_path}/run.yaml is damaged" in ended.err
+
+
+# ── transcripts ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_transcript_names_private_messages_and_payoffs_in_100_columns(tmp_path: Path) -> None:
+    run = played(tmp_path / "run", "agents=provision_point/colluders", "game.threshold=120", matches=8)
+    texts = [quorum("show", run.path, str(n)).out for n in range(8)]
+    assert max(len(line) for text in texts for line in text.splitlines()) <= 100
+    assert any("PRIVATE to colluder_2: “Between us:" in text for text in texts)
+    assert all("\x1b" not in text for text in texts)
+    for number, text in enumerate(texts):
+        assert text.startswith(f"m{number:06d} · provision-point\n")
+        assert [line.split()[-1] for line in text.splitlines() if line.startswith("    colluder_1  ")][-1] == (
+            f"{run.payoff_matrix[number, 1]:,.2f}"
+        )
+        for phase in ("announce", "signal", "commit"):
+            assert f"── {phase} ──" in text
+
+
+def test_a_transcript_says_what_was_rejected_late_and_raised(tmp_path: Path) -> None:
+    (tmp_path / "odd.py").write_text(
+        "import asyncio\n"
+        "from actors import Agent, Action, Decision\n"
+        "class Greedy(Agent):\n"
+        "    def decide(self, turn):\n"
+        "        said = ['\\x1b[31mred\\x1b[0m']\n"
+        "        return Decision(Action('submit_commitment', {'amount': -5.0}), said)\n"
+        "class Raises(Agent):\n"
+        "    def decide(self, turn):\n"
+        "        raise ValueError('out of order')\n"
+        "class Sleeps(Agent):\n"
+        "    async def act(self, turn):\n"
+        "        await asyncio.sleep(3600)\n"
+    )
+    settings = ["game=provision_point/simple", "game.max_rounds_commit=1", "runtime.clock=virtual", "num_matches=2"]
+    seats = "agents.seats={greedy: {kind: 'odd:Greedy'}, raises: {kind: 'odd:Raises'}, sleeps: {kind: 'odd:Sleeps'}}"
+    process = start("run", *settings, seats, f"out={tmp_path / 'run'}", cwd=tmp_path)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert "errors" in out
+    text = quorum("show", tmp_path / "run", "0").out
+    assert "REJECTED invalid_payload: " in text
+    assert "submit_commitment  amount = -5.00" in text
+    assert "raises ValueError: out of order; counts as pass" in text
+    assert "lets the deadline pass; counts as pass" in text
+    assert "\x1b" not in text
+    assert quorum("replay", tmp_path / "run").code == 0
+
+
+def test_what_an_agent_says_does_nothing_to_the_terminal(tmp_path: Path) -> None:
+    run = played(
+        tmp_path / "run",
+        "agents.seats.coordinator.project='[bold]a \\\x1b[31mred'",
+        matches=1,
+    )
+    text = quorum("show", run.path, "0").out
+    assert "\x1b" not in text
+    assert "[bold]a" in text
