@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -57,7 +58,7 @@ def test_no_match_at_all_can_be_encoded() -> None:
     plan, _ = compose([]).plan()
     batch = encode(plan, [])
     assert batch.indexes == ()
-    assert pq.read_table(__import__("io").BytesIO(batch.matches)).num_rows == 0
+    assert pq.read_table(io.BytesIO(batch.matches)).num_rows == 0
 
 
 @pytest.mark.parametrize("number", [0, 2, 4])
