@@ -107,5 +107,6 @@ def _print_rows(rows: list[dict[str, str]], *headings: str) -> None:
     made = table(*headings)
     for row in rows:
         made.add_row(*(text.replace("[", r"\[") for text in row.values()))
+    made.columns[0].min_width = max(len(next(iter(row.values()))) for row in rows)  # names are not broken
     console.print(made)
     console.print()

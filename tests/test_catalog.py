@@ -42,4 +42,6 @@ def test_the_lists_fit_in_80_columns_without_escape_sequences() -> None:
         assert max(map(len, ended.out.splitlines())) <= 80
         for name in GAMES if command == "games" else AGENTS:
             assert name in ended.out
-    assert "agents=provision_point/attackers" in quorum("agents").out
+    listed = quorum("agents").out
+    for file in describe_files("agents"):
+        assert file["setting"] in listed
