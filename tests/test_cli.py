@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -13,7 +14,12 @@ from pathlib import Path
 import pytest
 from commands import played, quorum
 
+from actors import PassAgent, Turn
+from actors.agent import Answer
+from actors.runtime.local import LocalCell
+from actors.runtime.plan import Plan, Point, Settings
 from experiments.results import Run
+from sim import ProvisionPointGame
 
 QUORUM = [sys.executable, "-c", "from experiments.cli import main; main()"]
 
@@ -275,3 +281,37 @@ def test_what_an_agent_says_does_nothing_to_the_terminal(tmp_path: Path) -> None
     text = quorum("show", run.path, "0").out
     assert "\x1b" not in text
     assert "[bold]a" in text
+
+
+class Waits(PassAgent):
+    """Answers the first match at once, and the second when it is let go."""
+
+    def __init__(self, agent_id: str) -> None:
+        super().__init__(agent_id)
+        self.go = asyncio.Event()
+        self.asked = 0
+
+    async def act(self, turn: Turn) -> Answer:
+        self.asked += 1
+        if self.asked > 1:
+            await self.go.wait()
+        return self.decide(turn)
+
+
+@pytest.mark.parametrize("steps", range(0, 40))
+async def test_a_stop_that_comes_just_as_a_match_ends_is_not_lost(steps: int) -> None:
+    waits = Waits("a")
+    game = ProvisionPointGame(mode="simple", max_rounds_commit=1)
+    cell = LocalCell(Plan((Point(game, (waits, PassAgent("b"))),), 2, 0), Settings(patience=60))
+    cell.assign([0, 1])
+    collecting = asyncio.create_task(cell.collect())
+    await asyncio.sleep(0.02)
+    assert waits.asked == 2
+    assert not collecting.done()
+    waits.go.set()
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    if collecting.cancel():
+        await asyncio.wait([collecting])
+        assert collecting.cancelled()
+    await cell.close()

@@ -78,8 +78,10 @@ class Cell:
             if left <= 0 and self._finished:
                 break
             self._changed.clear()
+            # Not `wait_for`: up to Python 3.11 it loses a cancellation that comes just as the event is set.
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), left if self._finished else None)
+                async with asyncio.timeout(left if self._finished else None):
+                    await self._changed.wait()
         if self._failed is not None:
             raise self._failed
         records, self._finished = self._finished[:batch], self._finished[batch:]
