@@ -185,11 +185,15 @@ def _lock(stream: BinaryIO, path: Path) -> None:
 def write_whole(file: Path, data: bytes) -> None:
     """Write a file so that it is there whole or not at all, whenever the process or the machine stops."""
     part = file.with_name(file.name + ".tmp")
-    with part.open("wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    part.replace(file)
+    try:
+        with part.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(file)
+    except BaseException:  # Ctrl-C too
+        part.unlink(missing_ok=True)
+        raise
     _sync_folder(file.parent)
 
 

@@ -147,6 +147,20 @@ def test_a_file_is_written_whole(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["file"]
 
 
+def test_a_write_that_is_stopped_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(descriptor: int) -> None:
+        raise KeyboardInterrupt
+
+    write_whole(tmp_path / "file", b"one")
+    monkeypatch.setattr(os, "fsync", stop)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "file", b"two")
+    assert (tmp_path / "file").read_bytes() == b"one"
+    assert os.listdir(tmp_path) == ["file"]
+
+
 @pytest.mark.parametrize("table", ["matches", "events"])
 @pytest.mark.parametrize("damage", ["truncated", "emptied", "garbled", "gone"])
 def test_a_damaged_part_is_named_and_can_be_mended(run: Run, table: str, damage: str) -> None:
