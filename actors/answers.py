@@ -38,10 +38,8 @@ def make_act(seat: int, turn: int, cause: int, answer: Answer, receipt: bool = F
     if isinstance(answer, Decision):
         action, messages = answer.action, answer.messages
     try:
-        if isinstance(messages, (str, Message)):
-            messages = (messages,)
         said = []
-        for message in messages:
+        for message in as_sequence(messages):
             said.append(Message(message) if type(message) is str else _message(message))  # noqa: PERF401
         if isinstance(action, ActionType):
             return Act(seat, turn, cause, action.name, _pack.encode(action), tuple(said), "", receipt)
@@ -53,6 +51,11 @@ def make_act(seat: int, turn: int, cause: int, answer: Answer, receipt: bool = F
         raise TypeError(f"an Action, a typed action or a Decision is needed, not {type(action).__name__}")
     except Exception as error:  # encoding runs the agent's own objects, which may raise anything
         return Act(seat, turn, cause, "", _EMPTY, (), describe(error), receipt)
+
+
+def as_sequence(messages: Sequence[Message | str] | Message | str) -> Sequence[Message | str]:
+    """Return messages as a sequence: people write one without a list around it."""
+    return (messages,) if isinstance(messages, (str, Message)) else messages
 
 
 def _message(message: Message | str) -> Message:

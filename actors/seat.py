@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from actors.agent import Agent, Answer, Decision
-from actors.answers import describe, make_act, one_line
+from actors.answers import as_sequence, describe, make_act, one_line
 from actors.turn import TAKEN, Turn
 from sim.bus import Address, Bus
 from sim.errors import InboxFull
@@ -81,6 +81,7 @@ class Seat:
         self._cause = 0
         self._rng: Random | None = None
         self._opening: MatchOpen | None = None
+        self._private: dict[str, Any] | None = None
         self._acting: int | None = None
         self._overrun: int | None = None
         self._loop = asyncio.get_running_loop()
@@ -123,7 +124,9 @@ class Seat:
     @property
     def private(self) -> dict[str, Any]:
         """What this seat alone was told when the match opened."""
-        return self.opening.private
+        if self._private is None:
+            self._private = msgspec.msgpack.decode(self.opening.private)
+        return self._private
 
     @property
     def rng(self) -> Random:
@@ -280,7 +283,7 @@ class Seat:
             return Verdict(0, _OVER)
         if messages:
             action, said = (answer.action, answer.messages) if isinstance(answer, Decision) else (answer, ())
-            answer = Decision(action, (*said, *messages))
+            answer = Decision(action, (*as_sequence(said), *as_sequence(messages)))
         future: asyncio.Future[Verdict] = self._loop.create_future()
         self._verdicts[self._cause + 1] = future
         self.answer(turn, answer, receipt=True)

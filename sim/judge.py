@@ -7,14 +7,14 @@ run the same code.
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import msgspec
 
 from sim.actions import decode_payload
 from sim.errors import IllegalAction
-from sim.game import ActionType, Game, MessageOnly, Outcome, Pass, Phase
+from sim.game import ActionType, Game, MessageOnly, Outcome, Phase
 from sim.log import EventLog, submission_size
 from sim.messages import (
     REFEREE,
@@ -118,7 +118,7 @@ class Judge:
                 agent_ids=spec.agent_ids,
                 role=roles[seat],
                 rules=game.rules_text(roles[seat]),
-                private=private[seat],
+                private=_pack.encode(private[seat]),
                 seed=seeds[seat],
             )
             self.outbox.append((seat, opening))
@@ -263,8 +263,9 @@ class Judge:
         if type(action) is not MessageOnly:
             if turn is not None:
                 self._close_turn(turn)
-            self._after(sender, type(action) is Pass)
+            self._after(sender, action)
         elif turn is not None:
+            turn.invalid = 0
             self._ask(turn)
 
     def _reject(self, sender: int, act: Act, rejection: Rejection) -> None:
@@ -291,6 +292,8 @@ class Judge:
         for turn in lapsed:
             self._lapsed.add(turn.id)
             self._default(turn, "timeout", deadline=turn.deadline, go_on=not self._concurrent)
+            if self._concurrent and self._moved_on():
+                return  # what the default did ended the phase, and the other turns with it
         if lapsed and self._concurrent:
             self._close_phase()
 
@@ -313,7 +316,10 @@ class Judge:
     def _read_abort(self, abort: Abort) -> None:
         self._errors.append(abort.reason)
         self.log.abort(abort)
-        self._end(self.state.stopped(abort.status, abort.status))
+        try:
+            self._end(self.state.stopped(abort.status, abort.status))
+        except Exception:  # rules that are broken may not even be able to stop
+            self._end(Outcome(abort.status, abort.status, (0.0,) * len(self._seats)))
 
     # ── turns and phases ────────────────────────────────────────────────────────────────────────────────
 
@@ -339,7 +345,7 @@ class Judge:
 
     def _ask(self, turn: _Turn, rejection: Rejection | None = None) -> None:
         seat = turn.seat
-        legal = self.state.legal(seat) if rejection is not None else turn.legal
+        legal = self.state.legal(seat) if self._concurrent else turn.legal
         ask = self._ask_type(
             turn.id,
             self._phase.name,
@@ -377,19 +383,25 @@ class Judge:
         self.log.action(kind, turn.seat, 0, body, None)
         self.outbox.append((turn.seat, None))  # its agent may still be thinking
         if go_on:
-            self._after(turn.seat, action is None or type(action) is Pass)
+            self._after(turn.seat, action)
 
-    def _after(self, seat: int, passed: bool) -> None:
+    def _after(self, seat: int, action: ActionType | None) -> None:
         """Go on after a turn: to the end, to the next phase, or to the next turn."""
+        if not self._moved_on() and self._keeper.acted(seat, action):
+            self._close_phase()
+
+    def _moved_on(self) -> bool:
+        """Return whether the match is over or in another phase by now; if so that has begun."""
         outcome = self.state.outcome()
         if outcome is not None:
             self._end(outcome)
         elif self._turns >= self.game.max_turns:
             self._end(self.state.stopped("timed_out", "max_turns"))
-        elif (phase := self.state.phase) is not self._phase:
-            self._begin(phase)
-        elif self._keeper.acted(seat, passed):
-            self._close_phase()
+        elif self.state.phase is not self._phase:
+            self._begin(self.state.phase)
+        else:
+            return False
+        return True
 
     def _close_phase(self) -> None:
         self.state.close_phase()
@@ -416,11 +428,16 @@ class Judge:
                 self._default(turn, "forfeit", error="the seat is lost")
 
     def _end(self, outcome: Outcome) -> None:
+        utilities = outcome.utilities
+        if len(utilities) != len(self._seats) or not all(map(isfinite, utilities)):
+            raise ValueError(f"the outcome has to give {len(self._seats)} finite utilities, not {utilities}")
+        ends = []
+        for utility in utilities:
+            own = {"status": outcome.status, "trigger": outcome.trigger, "utility": utility}
+            ends.append(MatchEnd(_json.encode(own | outcome.details)))
+        self.log.end(outcome)
+        self.outbox.extend(enumerate(ends))
         self.outcome = outcome
         self.deadline = inf
         self._open.clear()
         self._auto.clear()
-        self.log.end(outcome)
-        for seat in self._seats:
-            own = {"status": outcome.status, "trigger": outcome.trigger, "utility": outcome.utilities[seat]}
-            self.outbox.append((seat, MatchEnd(_json.encode(own | outcome.details))))

@@ -79,7 +79,7 @@ class MatchOpen(Struct, frozen=True, array_like=True, tag="match_open"):
         agent_ids: All ids, in seat order.
         role: The seat's role in the game.
         rules: The rules in words, for this role.
-        private: Facts that no other seat is sent.
+        private: Facts that no other seat is sent, as MessagePack.
         seed: Seed of the seat's own generator.
     """
 
@@ -88,7 +88,7 @@ class MatchOpen(Struct, frozen=True, array_like=True, tag="match_open"):
     agent_ids: tuple[str, ...]
     role: str
     rules: str
-    private: dict[str, Any]
+    private: bytes
     seed: int
 
 

@@ -36,13 +36,17 @@ def rejudge(record: MatchRecord, game: Game) -> None:
         if judge.outcome is not None:
             raise RecordMismatch(record.spec.match_id, checked, "the match was over before this event")
         sender, item, now = _next_item(record.spec, events, checked)
+        raised: Exception | None = None
         try:
             judge.read(sender, item, now)
-        except Exception as error:  # the rules may raise on what a changed record makes them read
-            raise RecordMismatch(record.spec.match_id, checked, f"the rules raised {error!r}") from None
-        if len(judge.log.events) == checked:
-            raise RecordMismatch(record.spec.match_id, checked, "judged again, nothing happens here")
+        except Exception as error:  # rules that raise ended their match; or a changed record made them raise
+            raised = error
+        happened = len(judge.log.events) > checked
         checked = _compare(record.spec, events, judge, checked)
+        if raised is not None and (checked == len(events) or events[checked].kind != "abort"):
+            raise RecordMismatch(record.spec.match_id, checked, f"the rules raised {raised!r}")
+        if raised is None and not happened:
+            raise RecordMismatch(record.spec.match_id, checked, "judged again, nothing happens here")
     if judge.outcome is None:
         raise RecordMismatch(record.spec.match_id, checked, "the record ends before the match does")
     again = judge.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from sim.game import Phase, State
+from sim.game import ActionType, Pass, Phase, State
 
 
 class Table(Protocol):
@@ -25,8 +25,8 @@ class TurnKeeper(Protocol):
     def begin(self, phase: Phase) -> bool:
         """A phase begins."""
 
-    def acted(self, seat: int, passed: bool) -> bool:
-        """A seat's turn was answered, or lapsed."""
+    def acted(self, seat: int, action: ActionType | None) -> bool:
+        """A seat's turn was answered, or lapsed; None is a default that does nothing."""
 
     def may_act(self, seat: int) -> bool:
         """Return whether a seat without an open turn may act all the same."""
@@ -44,15 +44,15 @@ class RoundRobin:
         self._position = -1
         self._round = 1
         self._all_passed = True
-        return self.acted(-1, True)
+        return self.acted(-1, None)
 
     def may_act(self, seat: int) -> bool:
         """Nobody acts out of turn."""
         return False
 
-    def acted(self, seat: int, passed: bool) -> bool:
+    def acted(self, seat: int, action: ActionType | None) -> bool:
         """Ask the next seat that has something to do."""
-        if not passed:
+        if action is not None and type(action) is not Pass:
             self._all_passed = False
         phase, table = self._phase, self._table
         order = phase.order
@@ -76,7 +76,7 @@ class Concurrent:
     """Asks all at once; whoever answered is asked again when another's action has changed the picture.
 
     A seat has as many actions in a phase as the phase has rounds. The phase is over when no turn is open:
-    everybody has answered or has no action left. An answer that was on its way while another acted counts as one.
+    everybody has passed on the latest state of things, or has no action left.
     """
 
     def __init__(self, table: Table) -> None:
@@ -86,25 +86,29 @@ class Concurrent:
         """Ask every seat of the phase that has something to do."""
         self._phase = phase
         self._left = dict.fromkeys(phase.order, phase.rounds)
-        return self._ask_all_but(None)
+        self._moves = 0
+        self._asked_at = dict.fromkeys(phase.order, 0)
+        return self._ask(phase.order)
 
-    def acted(self, seat: int, passed: bool) -> bool:
-        """Ask the others again, unless the seat passed."""
+    def acted(self, seat: int, action: ActionType | None) -> bool:
+        """Ask the others again if the seat moved; ask it again itself if it passed on what is out of date."""
         self._left[seat] -= 1
-        if passed:
-            return not any(self._table.has_turn(s) for s in self._phase.order)
-        return self._ask_all_but(seat)
+        if action is None or (type(action) is Pass and self._asked_at[seat] < self._moves):
+            return self._ask((seat,))
+        if type(action) is Pass:
+            return self._ask(())
+        self._moves += 1
+        return self._ask(tuple(other for other in self._phase.order if other != seat))
 
     def may_act(self, seat: int) -> bool:
         """A seat may act unasked while the phase is open and it has actions left."""
         return self._left.get(seat, 0) > 0
 
-    def _ask_all_but(self, actor: int | None) -> bool:
-        table, waiting = self._table, False
-        for seat in self._phase.order:
-            if table.has_turn(seat):
-                waiting = True
-            elif seat != actor and self._left[seat] > 0 and (legal := table.state.legal(seat)):
+    def _ask(self, seats: tuple[int, ...]) -> bool:
+        """Ask those that have something to do and are not asked already; return whether nobody is asked."""
+        table = self._table
+        for seat in seats:
+            if self._left[seat] > 0 and not table.has_turn(seat) and (legal := table.state.legal(seat)):
+                self._asked_at[seat] = self._moves
                 table.open_turn(seat, self._phase.rounds - self._left[seat] + 1, legal)
-                waiting = True
-        return not waiting
+        return not any(table.has_turn(seat) for seat in self._phase.order)

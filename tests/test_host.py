@@ -17,7 +17,7 @@ from sim.bus import Address, LocalBus
 from sim.clock import Clock, run_virtual
 from sim.messages import REFEREE, AnyMessage, Forfeit, Lost, MatchEnd, MatchOpen, ToSeat, Update, YourTurn
 
-OPEN = MatchOpen("m000000", "a", ("a", "b"), "contributor", "", {}, 1)
+OPEN = MatchOpen("m000000", "a", ("a", "b"), "contributor", "", b"\x80", 1)
 END = MatchEnd(b'{"utility":0.0}')
 SEAT, CHAIR = Address(0, 0), Address(0, REFEREE)
 

@@ -519,7 +519,8 @@ def test_every_seat_is_told_its_role_its_rules_and_its_private_facts_and_no_othe
     match = MatchByHand(ProvisionPointGame(valuations={"b": 61, "c": 73}), IDS, seed=5).open()
     openings = [told(match, seat, MatchOpen)[0] for seat in range(3)]
     assert [o.role for o in openings] == ["coordinator", "contributor", "contributor"]
-    assert [o.private for o in openings] == [{}, {"my_valuation": 61}, {"my_valuation": 73}]
+    facts = [msgspec.msgpack.decode(o.private) for o in openings]
+    assert facts == [{}, {"my_valuation": 61}, {"my_valuation": 73}]
     assert [o.agent_id for o in openings] == list(IDS)
     assert [o.seed for o in openings] == derive_each(5, "seat", 3)
     assert len({o.seed for o in openings}) == 3

@@ -50,7 +50,7 @@ opening = st.builds(
     agent_ids=st.lists(text, max_size=3).map(tuple),
     role=text,
     rules=text,
-    private=st.dictionaries(text, st.none() | seconds, max_size=2),
+    private=st.binary(max_size=9),
     seed=number,
 )
 to_seat = (

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from sim.errors import RecordMismatch
 from sim.games.provision_point import ProvisionPointGame
+from sim.games.provision_point.simple import SimpleState
 from sim.messages import REFEREE, Abort, Forfeit, Lost, Message
-from sim.record import MatchRecord
+from sim.record import MatchRecord, MatchSpec
 from sim.replay import rejudge
-from sim.testing import MatchByHand, bad_input, changed_records, play_randomly
+from sim.testing import MatchByHand, bad_input, changed_records, play_randomly, play_virtually
 
 IDS = ("a", "b", "c")
 GAMES: list[dict[str, Any]] = [
@@ -155,3 +156,27 @@ def test_a_forged_size_does_not_make_the_judge_allocate_it() -> None:
     size = str(msgspec.json.decode(event.body)["size"]).encode()
     with pytest.raises(RecordMismatch):
         rejudge(altered(record, event.seq, b'"size":' + size, b'"size":999999999999999'), game)
+
+
+@pytest.mark.parametrize("methods", [("outcome",), ("view",), ("view", "stopped")])
+def test_rules_that_break_end_their_match_as_aborted_and_its_record_is_judged_the_same(
+    methods: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where something was written down before they broke, and where they cannot even stop."""
+    for method in methods:
+        monkeypatch.setattr(SimpleState, method, broken_after_a_commitment(getattr(SimpleState, method)))
+    game = ProvisionPointGame(mode="simple", max_rounds_commit=50)
+    record = play_virtually(MatchSpec(0, ("a", "b"), 3), game)
+    rejudge(record, game)
+    assert record.outcome.status == "aborted"
+    assert record.outcome.utilities == (0.0, 0.0)
+    assert "the rules are broken" in record.errors[-1]
+
+
+def broken_after_a_commitment(method: Any) -> Any:
+    def broken(state: SimpleState, *args: Any) -> Any:
+        if state.commitments:
+            raise ZeroDivisionError("the rules are broken")
+        return method(state, *args)
+
+    return broken

@@ -502,7 +502,7 @@ def test_a_seat_that_does_not_read_fills_up_and_leaves_the_match() -> None:
         bus.attach(Address(0, REFEREE), lambda sender, to, message: sent.append(message))
         agent = PlayNeverReads("a")
         seat = Seat(Address(0, 0), agent, bus, capacity=3)
-        opening = MatchOpen("m000000", "a", ("a", "b"), "contributor", "", {}, 1)
+        opening = MatchOpen("m000000", "a", ("a", "b"), "contributor", "", b"\x80", 1)
         seat.receive(Update([], opening))
         ask = YourTurn(1, "commit", 1, 9.0, 9.0, ("pass",), b"\x80", None)
         for _ in range(3):

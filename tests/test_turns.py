@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.game import Phase
+from sim.game import MessageOnly, Pass, Phase
 from sim.games.provision_point import ProvisionPointGame
 from sim.testing import MatchByHand
 from sim.turns import Concurrent, RoundRobin
@@ -37,7 +37,7 @@ class Seats:
 
     def answer(self, keeper: RoundRobin | Concurrent, seat: int, *, passed: bool = False) -> bool:
         self.open.discard(seat)
-        return keeper.acted(seat, passed)
+        return keeper.acted(seat, Pass() if passed else MessageOnly())
 
 
 def phase(order: tuple[int, ...], rounds: int, *, ends: bool = False) -> Phase:
@@ -154,7 +154,19 @@ def test_the_phase_is_over_when_everybody_has_answered_the_latest_state_of_thing
     keeper = Concurrent(table)
     keeper.begin(phase((0, 1), 5))
     assert table.answer(keeper, 0) is False
+    assert table.answer(keeper, 1, passed=True) is False  # it had not seen what 0 did, and is asked again
     assert table.answer(keeper, 1, passed=True) is True
+
+
+def test_a_default_that_does_nothing_leaves_the_seat_its_other_turns() -> None:
+    """Only the coordinator acts, for at most `max_rounds_announce` turns."""
+    table = Seats()
+    keeper = Concurrent(table)
+    keeper.begin(phase((0,), 2))
+    table.open.discard(0)
+    assert keeper.acted(0, None) is False
+    table.open.discard(0)
+    assert keeper.acted(0, None) is True
 
 
 def test_a_seat_has_as_many_actions_as_the_phase_has_rounds() -> None:

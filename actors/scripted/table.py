@@ -8,6 +8,7 @@ from typing import Final
 from actors.turn import Turn
 from sim.game import ActionType, Pass
 from sim.games.provision_point.actions import SubmitAmount, SubmitCommitment, UpdateCommitment
+from sim.numbers import exact_sum
 
 AUTO: Final = 1.5
 """Where contributors declare their own valuations, the highest that is drawn, as a multiple of the threshold."""
@@ -91,7 +92,7 @@ class Table:
         self.signals: dict[str, float] = {} if self.simple else state["signals"]
         self.mine = self.commitments.get(self.me)
         self.total: float = state["total_committed"]
-        self.others = sum(amount for agent_id, amount in self.commitments.items() if agent_id != self.me)
+        self.others = exact_sum(amount for agent_id, amount in self.commitments.items() if agent_id != self.me)
 
     @property
     def gap(self) -> float:
@@ -101,7 +102,7 @@ class Table:
     def expected(self) -> float:
         """Return what the others commit if those who have committed stand by it, and the rest by their signals."""
         pledged = self.signals | self.commitments
-        return sum(amount for agent_id, amount in pledged.items() if agent_id != self.me)
+        return exact_sum(amount for agent_id, amount in pledged.items() if agent_id != self.me)
 
     def limit(self, part: float = 1.0) -> float:
         """Return the most that it would commit: a part of what the project is worth to it, within its means."""
@@ -128,9 +129,7 @@ class Table:
 
     def _total_with(self, amount: float) -> float:
         """Return the total as the game sums it, were its own commitment this amount."""
-        if self.mine is None:
-            return self.total + amount
-        return sum((amount if agent_id == self.me else other for agent_id, other in self.commitments.items()), 0.0)
+        return exact_sum((self.commitments | {self.me: amount}).values())
 
     def waiting(self) -> list[str]:
         """Return who else has not committed and has not passed in this phase."""

@@ -17,6 +17,7 @@ from sim.games.provision_point.actions import (
     WithdrawCommitment,
 )
 from sim.games.provision_point.parameters import Parameters
+from sim.numbers import exact_sum
 
 COORDINATOR = 0
 
@@ -90,8 +91,8 @@ class FullState(State, kw_only=True):
         self.funded = self.project is not None and self.total() >= self.threshold
 
     def total(self) -> float:
-        """Return the sum of the standing commitments."""
-        return sum(self.commitments.values())
+        """Return the sum of the standing commitments: rounded once, so the same on every version and in any order."""
+        return exact_sum(self.commitments.values())
 
     def view(self, seat: int) -> dict[str, Any]:
         """Build what the seat may see; of the valuations only its own."""

@@ -9,6 +9,7 @@ from msgspec import field
 
 from sim.game import Outcome, Pass, Phase, State, Status
 from sim.games.provision_point.parameters import Parameters
+from sim.numbers import exact_sum
 
 
 class SimpleState(State, kw_only=True):
@@ -44,8 +45,8 @@ class SimpleState(State, kw_only=True):
         self.resolved_by = "rounds"
 
     def total(self) -> float:
-        """Return the sum of the commitments."""
-        return sum(self.commitments.values())
+        """Return the sum of the commitments: rounded once, so the same on every version and in any order."""
+        return exact_sum(self.commitments.values())
 
     def view(self, seat: int) -> dict[str, Any]:
         """Build what the seat may see; of the reservation values only its own."""
@@ -70,7 +71,7 @@ class SimpleState(State, kw_only=True):
         if self.total() >= self.threshold:
             utilities = tuple(value or 0.0 for value in self.reservation_values)
             return self._outcome("resolved", "threshold_met", utilities)
-        utilities = tuple(-self.commitments[a] if a in self.commitments else 0.0 for a in self.agent_ids)
+        utilities = tuple(0.0 - self.commitments.get(a, 0.0) for a in self.agent_ids)
         return self._outcome("resolved", "rounds_exhausted", utilities)
 
     def stopped(self, status: Status, trigger: str) -> Outcome:
