@@ -30,6 +30,11 @@ from sim.messages import (
     YourTurn,
 )
 
+class _OfTurn(msgspec.Struct, frozen=True):
+    turn: int
+
+
+_turn_decoder = msgspec.json.Decoder(_OfTurn)
 _OVER = Rejection("match_not_running", "the match is over")
 
 Item: TypeAlias = YourTurn | PhaseOpen | Event | Verdict | MatchEnd
@@ -197,7 +202,7 @@ class Seat:
             if event.sender == self.number:
                 if event.cause and event.kind == "action":
                     self._resolve(Verdict(event.cause))
-                elif self._acting is not None and event.kind in TAKEN:
+                elif event.kind in TAKEN and self._acting == _turn_decoder.decode(event.body).turn:
                     self._interrupt()
             if self._streams:
                 self.put(event)

@@ -259,7 +259,9 @@ class Judge:
         turn_id, round_number = (turn.id, turn.round) if turn is not None else (act.turn, 0)
         agent_id, phase = self.spec.agent_ids[sender], self._phase.name
         body = ActionBody(agent_id, phase, round_number, turn_id, action.name, action, tuple(said))
-        self.log.action("action", sender, act.cause, body, action.public_part() if action.private_fields else None)
+        hidden = (sender,) if type(action) is MessageOnly and not said else None  # who whispers acts for nobody else
+        public_part = action.public_part() if action.private_fields else None
+        self.log.action("action", sender, act.cause, body, public_part, hidden)
         if type(action) is not MessageOnly:
             if turn is not None:
                 self._close_turn(turn)

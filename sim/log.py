@@ -59,7 +59,7 @@ class EventLog:
         for event in self.events[start:]:
             if event.recipients is None:
                 visible.append(shown.get(event.seq, event) if shown else event)
-            elif event.kind == "message" and seat in event.recipients:
+            elif event.kind in ("message", "action") and seat in event.recipients:
                 visible.append(event)
         return visible
 
@@ -91,15 +91,23 @@ class EventLog:
         self._write("message", sender, cause, recipients, body)
 
     def action(
-        self, kind: EventKind, sender: int, cause: int, body: ActionBody, public_part: ActionType | None
+        self,
+        kind: EventKind,
+        sender: int,
+        cause: int,
+        body: ActionBody,
+        public_part: ActionType | None,
+        recipients: tuple[int, ...] | None = None,
     ) -> None:
         """An action that was taken, or a default that was given; what is private stays in the record."""
         self.messages += len(body.messages)
         if public_part is not None:
             body = msgspec.structs.replace(body, payload=public_part, private=body.payload)
         events = self.events
-        event = Event(len(events), self.now, kind, sender, cause, None, _json.encode(body))
+        event = Event(len(events), self.now, kind, sender, cause, recipients, _json.encode(body))
         events.append(event)
+        if recipients is not None:
+            self._restricted = event.seq
         if body.private is not None or body.error is not None:
             shown = _json.encode(msgspec.structs.replace(body, private=None, error=None))
             self._shown[event.seq] = msgspec.structs.replace(event, body=shown)

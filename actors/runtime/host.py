@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 
 from actors.agent import Agent
@@ -32,6 +33,7 @@ class AgentHost:
         self._bus = bus
         self._seats: dict[Address, Seat | None] = {}  # None: it left, and its match goes on
         self._tasks: set[asyncio.Task[None]] = set()
+        self._leaving: deque[tuple[float, asyncio.Task[None]]] = deque()
 
     @property
     def open_seats(self) -> int:
@@ -82,9 +84,18 @@ class AgentHost:
         return seat
 
     def _close(self, seat: Seat) -> None:
-        if not seat.idle:
-            assert seat.task is not None
-            self._clock.at(self._clock.now() + GRACE, seat.task.cancel)
+        if seat.task is not None and not seat.task.done():
+            self._leaving.append((self._clock.now() + GRACE, seat.task))
+            if len(self._leaving) == 1:
+                self._clock.at(self._leaving[0][0], self._sweep)
+
+    def _sweep(self) -> None:
+        """Cancel the tasks of agents that have not returned in time; one timer serves them all."""
+        now = self._clock.now()
+        while self._leaving and (self._leaving[0][0] <= now or self._leaving[0][1].done()):
+            self._leaving.popleft()[1].cancel()
+        if self._leaving:
+            self._clock.at(self._leaving[0][0], self._sweep)
 
     def _decide(self, seat: Seat, ask: YourTurn | PhaseOpen) -> None:
         try:
