@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,6 +53,9 @@ def cluster() -> Iterator[None]:
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
     here = str(Path(__file__).parent)  # its processes import the agents of the tests
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
-    ray.init("local", num_cpus=2, include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
+    context: Any = ray.init(
+        "local", num_cpus=2, include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False
+    )
     yield
     ray.shutdown()
+    shutil.rmtree(context.address_info["session_dir"], ignore_errors=True)

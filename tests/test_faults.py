@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -189,10 +190,13 @@ def test_a_run_whose_driver_is_killed_or_interrupted_goes_on_where_it_was(tmp_pa
     command = started(out)
     assert len(command.left()) > 3
     assert command.sessions()
+    orphaned = command.sessions()
     os.kill(command.process.pid, signal.SIGKILL)
     assert command.end()[0] == -signal.SIGKILL
     # Ray's own two agents of a node notice after a minute that it is gone; all others within seconds.
     assert eventually(lambda: not [p for p in command.left() if "Actor" in title(p) or "raylet" in title(p)], 30)
+    for session in orphaned:
+        shutil.rmtree(session, ignore_errors=True)
     kept = parts(out)
     assert 0 < len(Run(out)) < 800
     # What a driver leaves that dies between two files, or within one.

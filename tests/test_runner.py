@@ -161,10 +161,10 @@ class Sampler(threading.Thread):
     def _sizes(self) -> Iterator[tuple[str, int]]:
         for name in ("self", *map(str, actors())):
             try:
-                pages = int(Path(f"/proc/{name}/statm").read_text().split()[1])
+                resident, shared = Path(f"/proc/{name}/statm").read_text().split()[1:3]
             except OSError:
                 continue
-            yield name, pages * 4096
+            yield name, (int(resident) - int(shared)) * 4096  # libraries would hide what grows
 
 
 @pytest.mark.ray
@@ -178,7 +178,7 @@ def test_memory_does_not_grow_with_the_number_of_matches(tmp_path: Path) -> None
     sampler.stopped.set()
     sampler.join()
     total = len(list(run.path.glob("matches/part-*.parquet")))
-    early = [sizes for parts, sizes in sampler.samples if total / 4 <= parts <= total / 2]
+    early = [sizes for parts, sizes in sampler.samples if total / 8 <= parts <= total / 4]
     late = [sizes for parts, sizes in sampler.samples if total * 3 / 4 <= parts < total]
     assert early, sampler.samples
     assert late, sampler.samples
