@@ -14,8 +14,8 @@ from actors.agent import Action, Agent, Answer
 from actors.seat import Seat
 from actors.turn import Turn
 from sim.bus import Address, Bus, LocalBus
-from sim.delivery import Delivery, UnreliableBus
 from sim.clock import Clock, run_virtual
+from sim.delivery import Delivery, UnreliableBus
 from sim.errors import QuorumError
 from sim.game import Game, State
 from sim.games.provision_point import ProvisionPointGame
