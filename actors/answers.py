@@ -38,8 +38,10 @@ def make_act(seat: int, turn: int, cause: int, answer: Answer, receipt: bool = F
     if isinstance(answer, Decision):
         action, messages = answer.action, answer.messages
     try:
+        if isinstance(messages, (str, Message)):
+            messages = (messages,)
         said = []
-        for message in as_sequence(messages):
+        for message in messages:
             said.append(Message(message) if type(message) is str else _message(message))  # noqa: PERF401
         if isinstance(action, ActionType):
             return Act(seat, turn, cause, action.name, _pack.encode(action), tuple(said), "", receipt)
@@ -53,9 +55,11 @@ def make_act(seat: int, turn: int, cause: int, answer: Answer, receipt: bool = F
         return Act(seat, turn, cause, "", _EMPTY, (), describe(error), receipt)
 
 
-def as_sequence(messages: Sequence[Message | str] | Message | str) -> Sequence[Message | str]:
-    """Return messages as a sequence: people write one without a list around it."""
-    return (messages,) if isinstance(messages, (str, Message)) else messages
+def add_messages(answer: Answer, messages: Sequence[Message | str] | Message | str) -> Decision:
+    """Return the answer with more messages; people write one message without a list around it."""
+    action, said = (answer.action, answer.messages) if isinstance(answer, Decision) else (answer, ())
+    both = [(some,) if isinstance(some, (str, Message)) else some for some in (said, messages)]
+    return Decision(action, (*both[0], *both[1]))
 
 
 def _message(message: Message | str) -> Message:

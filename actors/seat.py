@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from actors.agent import Agent, Answer, Decision
-from actors.answers import as_sequence, describe, make_act, one_line
+from actors.agent import Agent, Answer
+from actors.answers import add_messages, describe, make_act, one_line
 from actors.turn import TAKEN, Turn
 from sim.bus import Address, Bus
 from sim.errors import InboxFull
@@ -29,6 +29,7 @@ from sim.messages import (
     Verdict,
     YourTurn,
 )
+
 
 class _OfTurn(msgspec.Struct, frozen=True):
     turn: int
@@ -287,8 +288,7 @@ class Seat:
         if self.end is not None:
             return Verdict(0, _OVER)
         if messages:
-            action, said = (answer.action, answer.messages) if isinstance(answer, Decision) else (answer, ())
-            answer = Decision(action, (*as_sequence(said), *as_sequence(messages)))
+            answer = add_messages(answer, messages)
         future: asyncio.Future[Verdict] = self._loop.create_future()
         self._verdicts[self._cause + 1] = future
         self.answer(turn, answer, receipt=True)

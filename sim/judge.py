@@ -207,8 +207,12 @@ class Judge:
             action = decode_payload(kind, act.payload)
         except ValueError as error:
             raise _Refused("invalid_payload", str(error)) from None
-        if act.messages:
-            self._check_messages(act)
+        count, most = len(act.messages), game.max_messages_per_turn
+        if count > most:
+            raise _Refused("game_rule_violation", f"{count} messages in one submission; at most {most} are allowed")
+        for message in act.messages:
+            if message.to is not None:
+                self._check_recipients(message.to)
         if kind is MessageOnly:
             self._check_ping(sender, act)
         return action, turn
@@ -230,16 +234,10 @@ class Judge:
                 f"legal are {', '.join((*legal, MessageOnly.name))}",
             )
 
-    def _check_messages(self, act: Act) -> None:
-        count, most = len(act.messages), self.game.max_messages_per_turn
-        if count > most:
-            raise _Refused("game_rule_violation", f"{count} messages in one submission; at most {most} are allowed")
-        for message in act.messages:
-            if message.to is None:
-                continue
-            for agent_id in message.to:
-                if agent_id not in self.spec.agent_ids:
-                    raise _Refused("invalid_payload", f"a message to {agent_id[:40]!r}, who is not in this match")
+    def _check_recipients(self, agent_ids: tuple[str, ...]) -> None:
+        for agent_id in agent_ids:
+            if agent_id not in self.spec.agent_ids:
+                raise _Refused("invalid_payload", f"a message to {agent_id[:40]!r}, who is not in this match")
 
     def _check_ping(self, sender: int, act: Act) -> None:
         if not act.messages:
@@ -264,8 +262,9 @@ class Judge:
         self.log.action("action", sender, act.cause, body, public_part, hidden)
         if type(action) is not MessageOnly:
             if turn is not None:
-                self._close_turn(turn)
-            self._after(sender, action)
+                del self._open[sender]
+            if not self._moved_on() and self._keeper.acted(sender, action):
+                self._close_phase()
         elif turn is not None:
             turn.invalid = 0
             self._ask(turn)
@@ -360,11 +359,6 @@ class Judge:
         )
         self.outbox.append((seat, ask))
 
-    def _close_turn(self, turn: _Turn) -> None:
-        del self._open[turn.seat]
-        if not self._open:
-            self.deadline = inf
-
     def _default(
         self,
         turn: _Turn,
@@ -378,18 +372,13 @@ class Judge:
         action = self.state.default_action(turn.seat)
         if action is not None:
             self.state.apply(turn.seat, action)
-        self._close_turn(turn)
+        del self._open[turn.seat]
         name = None if action is None else action.name
         agent_id, phase = self.spec.agent_ids[turn.seat], self._phase.name
         body = ActionBody(agent_id, phase, turn.round, turn.id, name, action, (), deadline, None, error)
         self.log.action(kind, turn.seat, 0, body, None)
         self.outbox.append((turn.seat, None))  # its agent may still be thinking
-        if go_on:
-            self._after(turn.seat, action)
-
-    def _after(self, seat: int, action: ActionType | None) -> None:
-        """Go on after a turn: to the end, to the next phase, or to the next turn."""
-        if not self._moved_on() and self._keeper.acted(seat, action):
+        if go_on and not self._moved_on() and self._keeper.acted(turn.seat, action):
             self._close_phase()
 
     def _moved_on(self) -> bool:

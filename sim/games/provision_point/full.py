@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import fsum
 from random import Random
 from typing import Any
 
@@ -17,7 +18,6 @@ from sim.games.provision_point.actions import (
     WithdrawCommitment,
 )
 from sim.games.provision_point.parameters import Parameters
-from sim.numbers import exact_sum
 
 COORDINATOR = 0
 
@@ -92,7 +92,7 @@ class FullState(State, kw_only=True):
 
     def total(self) -> float:
         """Return the sum of the standing commitments: rounded once, so the same on every version and in any order."""
-        return exact_sum(self.commitments.values())
+        return fsum(self.commitments.values())
 
     def view(self, seat: int) -> dict[str, Any]:
         """Build what the seat may see; of the valuations only its own."""
@@ -106,7 +106,7 @@ class FullState(State, kw_only=True):
             "project_spec": self.project,
             "signals": self.signals,
             "commitments": self.commitments,
-            "total_committed": self.total(),
+            "total_committed": fsum(self.commitments.values()),
             "threshold": self.threshold,
             "endowment": self.game.endowment,
             "valuation_mode": self.game.valuation_mode,

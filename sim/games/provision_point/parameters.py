@@ -11,6 +11,9 @@ import msgspec
 from sim.errors import ConfigError
 from sim.game import Game
 
+LARGEST = 1e15
+"""Largest threshold and endowment: beyond it a float no longer tells cents apart, and sums could overflow."""
+
 
 class Parameters(Game, frozen=True, kw_only=True):
     """What a provision-point game is played with.
@@ -52,8 +55,8 @@ class Parameters(Game, frozen=True, kw_only=True):
     def _check_amounts(self) -> None:
         for key in ("threshold", "endowment"):
             value = getattr(self, key)
-            if not (isfinite(value) and value > 0):
-                raise ConfigError(f"{key}={value}: a finite amount above 0 is needed")
+            if not 0 < value <= LARGEST:
+                raise ConfigError(f"{key}={value}: an amount above 0 and at most {LARGEST:g} is needed")
         for key in ("max_rounds_announce", "max_rounds_signal", "max_rounds_commit"):
             if getattr(self, key) < 1:
                 raise ConfigError(f"{key}={getattr(self, key)}: at least 1 is needed")
