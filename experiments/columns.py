@@ -26,16 +26,15 @@ def numbers(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 def text(values: Sequence[bytes | None]) -> pa.Array:
     """Return a column of text, each value given in UTF-8 or missing."""
-    lengths = np.fromiter((0 if value is None else len(value) for value in values), np.int32, len(values))
-    data = b"".join([value for value in values if value is not None])
-    buffers = [_validity(values), pa.py_buffer(_offsets(lengths)), pa.py_buffer(data)]
+    given: Sequence[Any] = values if None not in values else [value or b"" for value in values]
+    buffers = [_validity(values), pa.py_buffer(_offsets(given)), pa.py_buffer(b"".join(given))]
     return pa.Array.from_buffers(pa.string(), len(values), buffers)
 
 
 def names(values: Sequence[str]) -> pa.Array:
     """Return a column of text that holds few different values."""
-    codes: dict[str, int] = {}
-    indexes = [codes.setdefault(value, len(codes)) for value in values]
+    codes = {value: code for code, value in enumerate(dict.fromkeys(values))}
+    indexes = list(map(codes.__getitem__, values))
     dictionary = text([name.encode() for name in codes])
     return pa.DictionaryArray.from_arrays(numbers(indexes, pa.int32()), dictionary).cast(pa.string())
 
@@ -47,17 +46,19 @@ def lists(values: Sequence[Sequence[Any] | None], inner: pa.Array) -> pa.Array:
         values: The lists; None is missing. Only their lengths are used.
         inner: What they hold, one after the other.
     """
-    lengths = np.fromiter((0 if value is None else len(value) for value in values), np.int32, len(values))
-    buffers = [_validity(values), pa.py_buffer(_offsets(lengths))]
+    given = values if None not in values else [value or () for value in values]
+    buffers = [_validity(values), pa.py_buffer(_offsets(given))]
     return pa.Array.from_buffers(pa.list_(inner.type), len(values), buffers, children=[inner])
 
 
-def _offsets(lengths: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    offsets = np.zeros(len(lengths) + 1, np.int32)
-    np.cumsum(lengths, out=offsets[1:])
+def _offsets(values: Sequence[Any]) -> np.ndarray[Any, Any]:
+    offsets = np.zeros(len(values) + 1, np.int32)
+    np.cumsum(np.fromiter(map(len, values), np.int32, len(values)), out=offsets[1:])
     return offsets
 
 
 def _validity(values: Sequence[Any]) -> pa.Buffer | None:
-    present = np.fromiter((value is not None for value in values), np.bool_, len(values))
-    return None if present.all() else pa.py_buffer(np.packbits(present, bitorder="little"))
+    if None not in values:
+        return None
+    present = np.array([value is not None for value in values], np.bool_)
+    return pa.py_buffer(np.packbits(present, bitorder="little"))

@@ -147,10 +147,13 @@ def event_table(records: Sequence[MatchRecord]) -> pa.Table:
         by_seat = (*agent_ids, REFEREE_NAME)  # the referee is seat -1
         match_ids.extend([record.spec.match_id] * len(record.events))
         senders.extend([by_seat[event.sender] for event in record.events])
-        for event in record.events:
-            to = event.recipients
-            recipients.append(None if to is None else [agent_ids[seat].encode() for seat in to])
         events.extend(record.events)
+        recipients.extend(
+            [
+                None if event.recipients is None else [agent_ids[seat].encode() for seat in event.recipients]
+                for event in record.events
+            ]
+        )
     columns = [
         names(match_ids),
         numbers([event.seq for event in events], pa.int32()),
