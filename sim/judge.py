@@ -202,7 +202,10 @@ class Judge:
             raise _Refused("invalid_action_type", f"{act.action[:40]!r} is not an action of this game: {known}")
         turn = self._open.get(sender)
         if kind is not MessageOnly:
-            self._check_turn(sender, act, turn)
+            # One at a time, nothing has changed since the turn was opened: what was legal then still is.
+            asked = turn is not None and act.turn == turn.id and act.action in turn.legal
+            if self._concurrent or not asked:
+                self._check_turn(sender, act, turn)
         try:
             action = decode_payload(kind, act.payload)
         except ValueError as error:
@@ -225,8 +228,7 @@ class Judge:
             in_phase = act.turn == 0 or self._first_turn <= act.turn <= self._turns
             if not (self._concurrent and in_phase and self._keeper.may_act(sender)):
                 raise _Refused("not_your_turn", f"it is not the turn of {agent_id}")
-        # One at a time, nothing has changed since the turn was opened.
-        legal = self.state.legal(sender) if self._concurrent or turn is None else turn.legal
+        legal = self.state.legal(sender)
         if act.action not in legal:
             raise _Refused(
                 "game_rule_violation",
