@@ -7,26 +7,14 @@ from collections.abc import Sequence
 import msgspec
 
 from actors.agent import Action, Answer, Decision
+from sim.errors import describe
 from sim.game import ActionType
 from sim.messages import Act, Message
 
 _pack = msgspec.msgpack.Encoder()
 _EMPTY = _pack.encode({})
 _MAX_TURN = 1 << 62
-
-
-def describe(error: BaseException) -> str:
-    """Say what was raised in one line of at most 500 characters."""
-    try:
-        text = " ".join(str(error).split())
-    except Exception:  # an agent's own exception, whose own text fails
-        text = ""
-    return one_line(f"{type(error).__name__}: {text}" if text else type(error).__name__)
-
-
-def one_line(text: str) -> str:
-    """Return a text as one line of at most 500 characters that any encoding can hold."""
-    return " ".join(str(text).split())[:500].encode(errors="backslashreplace").decode()
+_MAX_MESSAGES = 1000
 
 
 def make_act(seat: int, turn: int, cause: int, answer: Answer, receipt: bool = False) -> Act:
@@ -42,14 +30,14 @@ def make_act(seat: int, turn: int, cause: int, answer: Answer, receipt: bool = F
             messages = (messages,)
         said = []
         for message in messages:
-            said.append(Message(message) if type(message) is str else _message(message))  # noqa: PERF401
+            said.append(Message(message) if type(message) is str else _message(message))
+            if len(said) > _MAX_MESSAGES:  # a list may have no end
+                raise ValueError(f"more than {_MAX_MESSAGES} messages in one answer")
         if isinstance(action, ActionType):
-            return Act(seat, turn, cause, action.name, _pack.encode(action), tuple(said), "", receipt)
+            return Act(seat, turn, cause, _text(action.name), _pack.encode(action), tuple(said), "", receipt)
         if isinstance(action, Action):
-            if not isinstance(action.type, str):
-                raise TypeError(f"the action's name is {type(action.type).__name__}, not text")
             payload = _pack.encode(action.payload) if action.payload else _EMPTY
-            return Act(seat, turn, cause, action.type, payload, tuple(said), "", receipt)
+            return Act(seat, turn, cause, _text(action.type), payload, tuple(said), "", receipt)
         raise TypeError(f"an Action, a typed action or a Decision is needed, not {type(action).__name__}")
     except Exception as error:  # encoding runs the agent's own objects, which may raise anything
         return Act(seat, turn, cause, "", _EMPTY, (), describe(error), receipt)
@@ -64,13 +52,20 @@ def add_messages(answer: Answer, messages: Sequence[Message | str] | Message | s
 
 def _message(message: Message | str) -> Message:
     if isinstance(message, str):
-        return Message(message)
-    if not isinstance(message, Message) or not isinstance(message.text, str):
-        raise TypeError("a message is text, or a Message with text")
+        return Message(_text(message))
+    if not isinstance(message, Message):
+        raise TypeError(f"a message is text or a Message, not {type(message).__name__}")
     named: object = message.to  # whatever the agent wrote there
     if named is None:
-        return message
+        return Message(_text(message.text))
     to = (named,) if isinstance(named, str) else tuple(message.to or ())
-    if not all(isinstance(agent_id, str) for agent_id in to):
-        raise TypeError("a message goes to agent ids, which are text")
-    return Message(message.text, to)
+    return Message(_text(message.text), tuple([_text(agent_id) for agent_id in to]))
+
+
+def _text(value: object) -> str:
+    """Return plain text: a subclass of `str` could bring the agent's own code along to the referee."""
+    if type(value) is str:
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise TypeError(f"text is needed, not {type(value).__name__}")

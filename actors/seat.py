@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 import msgspec
 
 from actors.agent import Agent, Answer
-from actors.answers import add_messages, describe, make_act, one_line
+from actors.answers import add_messages, make_act
 from actors.turn import TAKEN, Turn
 from sim.bus import Address, Bus
-from sim.errors import InboxFull
+from sim.errors import InboxFull, describe, one_line
 from sim.messages import (
     REFEREE,
     Event,
@@ -304,17 +304,18 @@ class Seat:
         """
         self._acting = None
         self._cause += 1
-        act = make_act(self.number, turn, self._cause, answer, receipt)
+        act = make_act(self._address.seat, turn, self._cause, answer, receipt is True)
         self._bus.send(self._address, self._referee, act)
 
     def forfeit(self, turn: int, error: BaseException) -> None:
         """Give a turn up because the agent raised."""
         self._acting = None
-        self._bus.send(self._address, self._referee, Forfeit(self.number, turn, describe(error)))
+        turn = turn if type(turn) is int else 0  # an agent may say anything
+        self._bus.send(self._address, self._referee, Forfeit(self._address.seat, turn, describe(error)))
 
     def leave(self, reason: str) -> None:
         """Give up all turns of the match."""
-        self._bus.send(self._address, self._referee, Lost(self.number, one_line(reason)))
+        self._bus.send(self._address, self._referee, Lost(self._address.seat, one_line(reason)))
 
 
 class _Turns:

@@ -28,32 +28,42 @@ def play_blocking(
     directory: RunDirectory,
     plan: Plan,
     settings: Settings,
-    todo: Sequence[int],
     progress: Progress | None = None,
     *,
-    done: int = 0,
-) -> None:
-    """Play matches to the end, in an event loop of their own."""
-    playing = play(directory, plan, settings, todo, progress, done=done)
+    only: Sequence[int] | None = None,
+) -> int:
+    """Play what is missing, in an event loop of its own; returns how many matches that were."""
+    playing = play(directory, plan, settings, progress, only=only)
     if settings.clock == "virtual":
-        run_virtual(playing, explore=settings.explore)
-    else:
-        with tuned_memory(), asyncio.Runner(loop_factory=fast_loop()) as runner:
-            runner.run(playing)
+        return run_virtual(playing, explore=settings.explore)
+    with tuned_memory(), asyncio.Runner(loop_factory=fast_loop()) as runner:
+        return runner.run(playing)
 
 
 async def play(
     directory: RunDirectory,
     plan: Plan,
     settings: Settings,
-    todo: Sequence[int],
     progress: Progress | None = None,
     *,
-    done: int = 0,
-) -> None:
-    """Play matches and write them down; afterwards write the summary."""
+    only: Sequence[int] | None = None,
+) -> int:
+    """Play what is missing and write it down; afterwards write the summary.
+
+    What is missing is looked up while nobody else can write, so that two processes play nothing twice.
+
+    Args:
+        directory: The run.
+        plan: What it is to play.
+        settings: How.
+        progress: Told after each batch how far the run is.
+        only: Of these matches alone; None is all.
+
+    Returns:
+        How many matches were missing.
+    """
     started = time.perf_counter()
-    count = done
+    count = 0
 
     def add(batch: Batch) -> None:
         nonlocal count
@@ -64,6 +74,9 @@ async def play(
             progress(count, plan.total)
 
     with directory.writing():
+        done = directory.finished()
+        count = len(done)
+        todo = [index for index in (range(plan.total) if only is None else only) if index not in done]
         restarts = 0
         if todo and settings.kind == "local":
             await _play_here(plan, settings, todo, add)
@@ -72,6 +85,7 @@ async def play(
         if todo or not directory.summary_file.exists():
             seconds = time.perf_counter() - started
             write_summary(directory, plan, seconds=seconds, played=len(todo), restarts=restarts)
+    return len(todo)
 
 
 async def _play_here(plan: Plan, settings: Settings, todo: Sequence[int], add: Callable[[Batch], None]) -> None:

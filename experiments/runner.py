@@ -45,21 +45,19 @@ class ExperimentRunner:
         """
         if _loop_is_running():
             raise ConfigError("an event loop is running here, as in a notebook: use `await runner.run_async(...)`")
-        directory, plan, settings, todo = self._prepare(agents, game, resume)
-        play_blocking(directory, plan, settings, todo, self._progress)
+        directory, plan, settings = self._prepare(agents, game, resume)
+        play_blocking(directory, plan, settings, self._progress)
         return Run(directory.path)
 
     async def run_async(self, agents: Sequence[Agent], game: Game | None = None, *, resume: bool = False) -> Run:
         """Like `run`, in an event loop that is running."""
-        directory, plan, settings, todo = self._prepare(agents, game, resume)
+        directory, plan, settings = self._prepare(agents, game, resume)
         if settings.clock == "virtual":
             raise ConfigError("runtime.clock=virtual has an event loop of its own: use run(), not run_async()")
-        await play(directory, plan, settings, todo, self._progress)
+        await play(directory, plan, settings, self._progress)
         return Run(directory.path)
 
-    def _prepare(
-        self, agents: Sequence[Agent], game: Game | None, resume: bool
-    ) -> tuple[RunDirectory, Plan, Settings, Sequence[int]]:
+    def _prepare(self, agents: Sequence[Agent], game: Game | None, resume: bool) -> tuple[RunDirectory, Plan, Settings]:
         config = self._config
         for agent in agents:
             if not isinstance(agent, Agent):
@@ -74,9 +72,10 @@ class ExperimentRunner:
         directory = RunDirectory(config.out or default_directory(game.game_id))
         described = describe_run(plan, settings, origin="python")
         if resume:
-            return directory, plan, settings, _missing(directory, plan, described)
-        directory.create(described)
-        return directory, plan, settings, range(plan.total)
+            _check_same(directory, described)
+        else:
+            directory.create(described)
+        return directory, plan, settings
 
 
 def run_config(config: RunConfig, progress: Progress | None = None) -> Run:
@@ -89,7 +88,7 @@ def run_config(config: RunConfig, progress: Progress | None = None) -> Run:
     plan, settings = config.plan()
     directory = RunDirectory(config.out or default_directory(plan.points[0].game.game_id))
     directory.create(describe_run(plan, settings, origin="config", points=config.points))
-    play_blocking(directory, plan, settings, range(plan.total), progress)
+    play_blocking(directory, plan, settings, progress)
     return Run(directory.path)
 
 
@@ -114,20 +113,16 @@ def load_plan(run: Run) -> tuple[Plan, Settings]:
 def resume_run(run: Run, progress: Progress | None = None) -> int:
     """Play what is missing of a run; returns how many matches that were."""
     plan, settings = load_plan(run)
-    done = run.directory.finished()
-    todo = [index for index in range(plan.total) if index not in done]
-    play_blocking(run.directory, plan, settings, todo, progress, done=len(done))
-    return len(todo)
+    return play_blocking(run.directory, plan, settings, progress)
 
 
-def _missing(directory: RunDirectory, plan: Plan, described: str) -> Sequence[int]:
+def _check_same(directory: RunDirectory, described: str) -> None:
+    """Check that a run goes on as it was started."""
     run = Run(directory.path)
     asked = msgspec.yaml.decode(described)
     for key in ("points", "num_matches", "seed"):
         if run.config[key] != asked[key]:
             raise RunError(f"{directory.path} was started with another {key}; it cannot go on with this one")
-    done = directory.finished()
-    return [index for index in range(plan.total) if index not in done]
 
 
 def _loop_is_running() -> bool:

@@ -56,15 +56,17 @@ class RunDirectory:
         Raises:
             RunError: There is a run already, or the directory cannot be written.
         """
-        if self.config_file.exists():
-            raise RunError(
-                f"out={self.path} holds a run already; `quorum resume {self.path}` goes on with it, "
-                "or choose another directory with out=..."
-            )
         try:
             for name in ("matches", "events"):
                 (self.path / name).mkdir(parents=True, exist_ok=True)
-            write_whole(self.config_file, config.encode())
+            write_whole(self.config_file, config.encode(), replace=False)
+        except FileExistsError:
+            raise RunError(
+                f"out={self.path} holds a run already; `quorum resume {self.path}` goes on with it, "
+                "or choose another directory with out=..."
+            ) from None
+        except ValueError as error:
+            raise RunError(f"out={str(self.path)!r} is no name for a directory: {error}") from None
         except OSError as error:
             raise RunError(f"out={self.path} cannot be written: {error.strerror or error}") from None
 
@@ -105,7 +107,7 @@ class RunDirectory:
     def parts(self) -> list[int]:
         """Return the numbers of the parts, in order."""
         names = [file.stem.partition("-")[2] for file in (self.path / "matches").glob("part-*.parquet")]
-        return sorted(int(name) for name in names if name.isdigit())
+        return sorted(int(name) for name in names if name.isdecimal() and name.isascii())
 
     def files(self, table: str) -> list[Path]:
         """Return the parts of a table ("matches" or "events") as files, in order."""
@@ -182,15 +184,28 @@ def _lock(stream: BinaryIO, path: Path) -> None:
         raise RunError(f"{path} is being written by another process") from None
 
 
-def write_whole(file: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, whenever the process or the machine stops."""
-    part = file.with_name(file.name + ".tmp")
+def write_whole(file: Path, data: bytes, *, replace: bool = True) -> None:
+    """Write a file so that it is there whole or not at all, whenever the process or the machine stops.
+
+    Args:
+        file: The file.
+        data: What it is to hold.
+        replace: Whether it may be there already.
+
+    Raises:
+        FileExistsError: It is there and may not be.
+    """
+    part = file.with_name(file.name + (".tmp" if replace else f".{os.getpid()}.tmp"))
     try:
         with part.open("wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        part.replace(file)
+        if replace:
+            part.replace(file)
+        else:
+            os.link(part, file)
+            part.unlink()
     except BaseException:  # Ctrl-C too
         part.unlink(missing_ok=True)
         raise

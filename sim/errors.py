@@ -86,3 +86,18 @@ class RecordMismatch(QuorumError):
 
 class RunError(QuorumError):
     """A run directory is missing, unreadable, or not in the state that was asked for."""
+
+
+def describe(error: BaseException) -> str:
+    """Say what was raised in one line of at most 500 characters; the error may be an agent's or a game's own."""
+    name = type.__getattribute__(type(error), "__name__")
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # its own text fails
+        text = ""
+    return one_line(f"{name}: {text}" if text else name)
+
+
+def one_line(text: str) -> str:
+    """Return a text as one line of at most 500 characters that any encoding can hold."""
+    return " ".join(str(text).split())[:500].encode(errors="backslashreplace").decode()

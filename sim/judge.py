@@ -44,6 +44,7 @@ _NO_ATTEMPT = ("agent_not_in_match", "duplicate", "late", "not_your_turn")
 _ALWAYS_LEGAL = (MessageOnly.name,)
 
 _json = msgspec.json.Encoder()
+_outcome_decoder = msgspec.json.Decoder(Outcome)
 _pack = msgspec.msgpack.Encoder()
 
 
@@ -424,10 +425,11 @@ class Judge:
         utilities = outcome.utilities
         if len(utilities) != len(self._seats) or not all(map(isfinite, utilities)):
             raise ValueError(f"the outcome has to give {len(self._seats)} finite utilities, not {utilities}")
+        outcome = _outcome_decoder.decode(_json.encode(outcome))  # as the record will hold it
         ends = []
-        for utility in utilities:
+        for utility in outcome.utilities:
             own = {"status": outcome.status, "trigger": outcome.trigger, "utility": utility}
-            ends.append(MatchEnd(_json.encode(own | outcome.details)))
+            ends.append(MatchEnd(_json.encode(outcome.details | own)))
         self.log.end(outcome)
         self.outbox.extend(enumerate(ends))
         self.outcome = outcome

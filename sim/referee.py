@@ -7,7 +7,7 @@ from math import inf
 
 from sim.bus import Address, Bus, Inbox, InboxStatistics
 from sim.clock import Clock, Timer
-from sim.errors import QuorumError
+from sim.errors import QuorumError, describe
 from sim.game import Game
 from sim.judge import Judge
 from sim.messages import REFEREE, Abort, Act, AnyMessage, Deadline, Forfeit, Lost, ToReferee, ToSeat, Update
@@ -97,7 +97,8 @@ class Referee:
         judge = self.judge
         if judge.outcome is not None:
             raise error
-        judge.read(REFEREE, Abort(f"the rules raised {type(error).__name__}: {error}"), judge.log.now)
+        judge.outbox.clear()
+        judge.read(REFEREE, Abort(f"the rules raised {describe(error)}"), judge.log.now)
 
     def _after(self) -> None:
         judge = self.judge

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from sim.errors import RecordMismatch
+from sim.errors import RecordMismatch, describe
 from sim.game import Game
 from sim.judge import Judge
 from sim.messages import Abort, Act, Deadline, Event, Forfeit, Lost, Message, ToReferee
@@ -30,7 +30,11 @@ def rejudge(record: MatchRecord, game: Game) -> None:
     """
     events = record.events
     judge = Judge(record.spec, game)
-    judge.open()
+    try:
+        judge.open()
+    except Exception as error:  # rules that raised ended their match
+        if not any(event.kind == "abort" for event in events):
+            raise RecordMismatch(record.spec.match_id, 0, f"the rules raised {describe(error)}") from None
     checked = _compare(record.spec, events, judge, 0)
     while checked < len(events):
         if judge.outcome is not None:
@@ -44,7 +48,7 @@ def rejudge(record: MatchRecord, game: Game) -> None:
         happened = len(judge.log.events) > checked
         checked = _compare(record.spec, events, judge, checked)
         if raised is not None and (checked == len(events) or events[checked].kind != "abort"):
-            raise RecordMismatch(record.spec.match_id, checked, f"the rules raised {raised!r}")
+            raise RecordMismatch(record.spec.match_id, checked, f"the rules raised {describe(raised)}")
         if raised is None and not happened:
             raise RecordMismatch(record.spec.match_id, checked, "judged again, nothing happens here")
     if judge.outcome is None:

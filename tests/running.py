@@ -34,7 +34,7 @@ def run_plan(plan: Plan, settings: Settings, path: Path, todo: Sequence[int] | N
     """Play a plan to the end."""
     directory = RunDirectory(path)
     directory.create(describe_run(plan, settings, origin="python"))
-    play_blocking(directory, plan, settings, range(plan.total) if todo is None else todo)
+    play_blocking(directory, plan, settings, only=todo)
     return Run(path)
 
 

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actors.agent import Action, Decision
-from actors.answers import describe, make_act
+from actors.answers import make_act
 from sim.actions import decode_payload
 from sim.bus import Address, LocalBus
 from sim.clock import Clock, run_virtual
-from sim.errors import CodecError
+from sim.errors import CodecError, describe
 from sim.games.provision_point import AnnounceProject, ProvisionPointGame, SignalIntent, SubmitAmount, SubmitCommitment
 from sim.judge import Judge
 from sim.messages import (

@@ -94,7 +94,7 @@ def stopped(tmp_path: Path) -> tuple[RunDirectory, Plan, list[tuple[Any, ...]]]:
 def go_on(directory: RunDirectory, plan: Plan) -> list[int]:
     done = directory.finished()
     todo = [n for n in range(plan.total) if n not in done]
-    play_blocking(directory, plan, LOCAL, todo, done=len(done))
+    assert play_blocking(directory, plan, LOCAL) == len(todo)
     return todo
 
 
@@ -138,7 +138,7 @@ def test_a_directory_that_is_gone_is_an_error_of_the_run(tmp_path: Path) -> None
     directory = RunDirectory(tmp_path / "run")
     directory.create("seed: 1")
     with pytest.raises(RunError, match="cannot be written"):
-        play_blocking(directory, plan, settings, range(300), remove)
+        play_blocking(directory, plan, settings, remove)
 
 
 # ── memory ──────────────────────────────────────────────────────────────────────────────────────────────

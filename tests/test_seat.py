@@ -10,12 +10,13 @@ import msgspec
 import pytest
 
 from actors.agent import Action, Agent, Answer, Decision
-from actors.answers import describe, make_act
+from actors.answers import make_act
 from actors.runtime.host import AgentHost
 from actors.seat import Seat
 from actors.turn import Turn
 from sim.bus import Address, LocalBus
 from sim.clock import Clock, run_virtual
+from sim.errors import describe
 from sim.game import Pass
 from sim.games.provision_point import ProvisionPointGame, SubmitAmount
 from sim.messages import REFEREE, MatchOpen, Message, Update, Verdict, YourTurn

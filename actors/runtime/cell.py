@@ -7,11 +7,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
-from actors.answers import describe
 from actors.runtime.plan import Plan
 from sim.bus import Address, Bus, Receiver
 from sim.clock import Clock
-from sim.errors import RunError
+from sim.errors import RunError, describe
 from sim.record import MatchRecord
 from sim.referee import Referee
 

@@ -7,11 +7,10 @@ from collections import deque
 from collections.abc import Callable
 
 from actors.agent import Agent
-from actors.answers import describe
 from actors.seat import Seat
 from sim.bus import Address, Bus
 from sim.clock import Clock
-from sim.errors import InboxFull
+from sim.errors import InboxFull, describe
 from sim.messages import AnyMessage, MatchEnd, MatchOpen, PhaseOpen, Update, YourTurn
 
 GRACE = 1.0
@@ -99,11 +98,11 @@ class AgentHost:
 
     def _decide(self, seat: Seat, ask: YourTurn | PhaseOpen) -> None:
         try:
-            answer = seat.agent.decide(seat.turn(ask))
-        except (Exception, SystemExit) as error:  # an agent that calls `sys.exit` ends nobody's process
+            seat.answer(ask.turn, seat.agent.decide(seat.turn(ask)))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # an agent that calls `sys.exit` ends nobody's process
             seat.forfeit(ask.turn, error)
-        else:
-            seat.answer(ask.turn, answer)
 
     async def _play(self, agent: Agent, seat: Seat) -> None:
         """Play one match; an agent that raises forfeits its turn and goes on, unless it raises at once again."""
@@ -136,5 +135,9 @@ class AgentHost:
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=GRACE)
+        if not tasks:
+            return
+        _, clinging = await asyncio.wait(tasks, timeout=GRACE)
+        for task in clinging:
+            # The loop would wait for them without end when it closes.
+            asyncio.tasks._unregister_task(task)

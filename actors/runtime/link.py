@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from actors.answers import describe
 from sim.bus import Address
+from sim.errors import describe
 from sim.messages import REFEREE, Act, AnyMessage, FrameItem, decode_frame, encode_frame
 
 _EMPTY = msgspec.msgpack.encode({})

@@ -16,6 +16,9 @@ from sim.game import Game
 from sim.record import MatchSpec
 from sim.rng import derive
 
+MAX_MATCHES = 10_000_000
+"""Matches of one run at most: their numbers are held in memory."""
+
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where and how matches are played.
@@ -118,8 +121,13 @@ class Plan:
         Raises:
             ConfigError: Some game cannot be played by its seats.
         """
+        for key, value in (("num_matches", self.matches), ("seed", self.seed)):
+            if type(value) is not int:
+                raise ConfigError(f"{key}={value!r}: a whole number is needed")
         if self.matches < 1:
             raise ConfigError(f"num_matches={self.matches}: at least 1 is needed")
+        if self.total > MAX_MATCHES:
+            raise ConfigError(f"num_matches={self.matches}: {self.total:,} in all; one run has {MAX_MATCHES:,} at most")
         if not -(2**63) <= self.seed < 2**63:
             raise ConfigError(f"seed={self.seed}: a 64-bit integer is needed")
         for point in self.points:

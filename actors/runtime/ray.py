@@ -14,7 +14,6 @@ import ray.exceptions
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from actors.agent import Agent
-from actors.answers import describe
 from actors.runtime.cell import Cell, seats_by_process
 from actors.runtime.host import AgentHost
 from actors.runtime.link import Arrivals, Link, LinkBus
@@ -23,7 +22,7 @@ from actors.runtime.plan import Plan, Settings
 from actors.runtime.scheduler import CellDied, NoRoom
 from sim.bus import Address, LocalBus
 from sim.clock import Clock
-from sim.errors import ConfigError, QuorumError, RunError
+from sim.errors import ConfigError, QuorumError, RunError, describe
 from sim.messages import REFEREE, FrameItem
 from sim.record import MatchRecord
 

@@ -56,7 +56,7 @@ class Parameters(Game, frozen=True, kw_only=True):
         for key in ("threshold", "endowment"):
             value = getattr(self, key)
             if not 0 < value <= LARGEST:
-                raise ConfigError(f"{key}={value}: an amount above 0 and at most {LARGEST:g} is needed")
+                raise ConfigError(f"{key}={value}: a finite amount above 0 and at most {LARGEST:g} is needed")
         for key in ("max_rounds_announce", "max_rounds_signal", "max_rounds_commit"):
             if getattr(self, key) < 1:
                 raise ConfigError(f"{key}={getattr(self, key)}: at least 1 is needed")
