@@ -6,13 +6,13 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from experiments.manifest import describe_run
 
 from experiments.bench import throughput
 from experiments.bench.memory import memory_of_matches
 from experiments.bench.players import plan
 from experiments.bench.yardstick import round_trips_per_second
 from experiments.config import ExperimentConfig
+from experiments.manifest import describe_run
 from experiments.store import RunDirectory
 
 
