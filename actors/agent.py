@@ -73,15 +73,21 @@ class Agent:
     async def play(self, seat: Seat) -> None:
         """Play one match, from its first message to its last; the default answers turns with `act`."""
         async for turn in seat.turns():
-            try:
-                answer = await self.act(turn)
-            except asyncio.CancelledError:
-                if not seat.overran(turn):
-                    raise
-            except Exception as error:
-                seat.forfeit(turn.number, error)
+            if seat.opening.threads:
+                seat.spawn(turn, self._answer(seat, turn))  # it may be asked the next before this one is answered
             else:
-                seat.answer(turn.number, answer)
+                await self._answer(seat, turn)
+
+    async def _answer(self, seat: Seat, turn: Turn) -> None:
+        try:
+            answer = await self.act(turn)
+        except asyncio.CancelledError:
+            if not seat.overran(turn):
+                raise
+        except Exception as error:
+            seat.forfeit(turn.number, error)
+        else:
+            seat.answer(turn.number, answer)
 
     @property
     def decides(self) -> bool:

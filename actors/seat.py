@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from random import Random
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import msgspec
@@ -15,6 +16,7 @@ from actors.answers import add_messages, make_act
 from actors.turn import TAKEN, Turn
 from sim.bus import Address, Bus
 from sim.errors import InboxFull, describe, one_line
+from sim.game import ActionType
 from sim.messages import (
     REFEREE,
     Event,
@@ -29,6 +31,7 @@ from sim.messages import (
     Verdict,
     YourTurn,
 )
+from sim.record import NoticeBody
 
 
 class _OfTurn(msgspec.Struct, frozen=True):
@@ -36,6 +39,7 @@ class _OfTurn(msgspec.Struct, frozen=True):
 
 
 _turn_decoder = msgspec.json.Decoder(_OfTurn)
+_notice_decoder = msgspec.json.Decoder(NoticeBody)
 _OVER = Rejection("match_not_running", "the match is over")
 
 Item: TypeAlias = YourTurn | PhaseOpen | Event | Verdict | MatchEnd
@@ -55,6 +59,7 @@ class Seat:
         bus: Where the referee is reached.
         streams: Whether the agent reads all that arrives, or turns alone.
         capacity: Unread items at most.
+        action_types: The game's action types, by name.
 
     Attributes:
         agent: Who plays here.
@@ -64,11 +69,22 @@ class Seat:
         events: What happened so far, as this seat may see it.
         asked: How often the seat was asked.
         last_turn: Number of the turn that it was last asked for.
+        action_types: The game's action types, by name.
         task: The task in which the agent plays; None where it decides without waiting. Its host sets it.
     """
 
-    def __init__(self, address: Address, agent: Agent, bus: Bus, *, streams: bool = True, capacity: int = 8192) -> None:
+    def __init__(
+        self,
+        address: Address,
+        agent: Agent,
+        bus: Bus,
+        *,
+        streams: bool = True,
+        capacity: int = 8192,
+        action_types: Mapping[str, type[ActionType]] = MappingProxyType({}),
+    ) -> None:
         self.agent = agent
+        self.action_types = action_types
         self.memory: dict[str, Any] = {}
         self.end: dict[str, Any] | None = None
         self.events: list[Event] = []
@@ -88,8 +104,10 @@ class Seat:
         self._rng: Random | None = None
         self._opening: MatchOpen | None = None
         self._private: dict[str, Any] | None = None
+        self._read_in: dict[int, int] = {}
         self._acting: int | None = None
         self._overrun: int | None = None
+        self._thinking: dict[int, tuple[int, asyncio.Task[None]]] = {}
         self._loop = asyncio.get_running_loop()
         self.task: asyncio.Task[None] | None = None
 
@@ -164,7 +182,7 @@ class Seat:
             if self.events and events[0].seq <= self.events[-1].seq:
                 events = self._unseen(events)
             self.events.extend(events)
-            if self._acting is not None or self._verdicts or self._streams:
+            if self._acting is not None or self._verdicts or self._streams or self._thinking:
                 self._take_events(events)
         message = update.message
         if type(message) is YourTurn or type(message) is PhaseOpen:
@@ -203,8 +221,10 @@ class Seat:
             if event.sender == self.number:
                 if event.cause and event.kind == "action":
                     self._resolve(Verdict(event.cause))
-                elif event.kind in TAKEN and self._acting == _turn_decoder.decode(event.body).turn:
-                    self._interrupt()
+                elif event.kind in TAKEN:
+                    self._stop_thinking(_turn_decoder.decode(event.body).turn)
+            elif event.kind == "notice" and self._thinking:
+                self._leave_thread(_notice_decoder.decode(event.body))
             if self._streams:
                 self.put(event)
 
@@ -214,6 +234,8 @@ class Seat:
             self._resolve(Verdict(cause, _OVER))
         if self._acting is not None:
             self._interrupt()
+        for _, task in list(self._thinking.values()):
+            task.cancel()
         self._items.append(message)
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
@@ -222,6 +244,34 @@ class Seat:
         future = self._verdicts.pop(verdict.cause, None)
         if future is not None and not future.done():
             future.set_result(verdict)
+
+    def _stop_thinking(self, number: int) -> None:
+        """A turn is over, whatever its agent still thinks of it."""
+        if number == self._acting:
+            self._interrupt()
+        elif number in self._thinking:
+            self._thinking[number][1].cancel()
+
+    def _leave_thread(self, notice: NoticeBody) -> None:
+        if notice.closes:
+            for thread, task in list(self._thinking.values()):
+                if thread == notice.thread:
+                    task.cancel()
+
+    def spawn(self, turn: Turn, thinking: Coroutine[Any, Any, None]) -> None:
+        """Think about a turn in a task of its own; it is cancelled when the turn is over first."""
+        self._acting = None
+        self._stop_thinking(turn.number)
+        task = self._loop.create_task(thinking)
+        self._thinking[turn.number] = (turn.thread, task)
+
+        def done(task: asyncio.Task[None]) -> None:
+            if self._thinking.get(turn.number, (0, None))[1] is task:
+                del self._thinking[turn.number]
+            if not task.cancelled() and (error := task.exception()) is not None:
+                self.forfeit(turn.number, error)
+
+        task.add_done_callback(done)
 
     def _interrupt(self) -> None:
         """The turn that the agent is still thinking about is over."""
@@ -262,8 +312,12 @@ class Seat:
 
     def turn(self, ask: YourTurn | PhaseOpen) -> Turn:
         """Return what the agent is asked, with what happened since it was last asked."""
-        start, self._read = self._read, len(self.events)
-        return Turn(self, ask, start, self._read)
+        end = len(self.events)
+        if ask.thread:
+            start, self._read_in[ask.thread] = self._read_in.get(ask.thread, 0), end
+        else:
+            start, self._read = self._read, end
+        return Turn(self, ask, start, end)
 
     async def _wait(self) -> None:
         waiter = self._waiter = self._loop.create_future()

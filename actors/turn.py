@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import msgspec
 
 from sim.messages import Event, PhaseOpen, Rejection, YourTurn
+from sim.record import NoticeBody
 
 if TYPE_CHECKING:
     from actors.seat import Seat
@@ -39,34 +40,52 @@ class _HistoryEntry(msgspec.Struct, frozen=True):
     round: int
     action: str | None
     payload: dict[str, Any] | None
+    thread: int = 0
 
 
 class _Said(msgspec.Struct, frozen=True):
     agent_id: str
     messages: tuple[str, ...] = ()
+    thread: int = 0
 
+
+class _Whispered(msgspec.Struct, frozen=True):
+    agent_id: str
+    text: str
+    to: tuple[str, ...]
+    thread: int = 0
+
+
+REFEREE_ID = "referee"
+"""Who speaks in a notice."""
 
 TAKEN = ("action", "timeout", "forfeit")
 """Kinds of events in which a seat takes an action, of its own or by default."""
 
 _entry_decoder = msgspec.json.Decoder(_HistoryEntry)
 _public_decoder = msgspec.json.Decoder(_Said)
-_chat_decoder = msgspec.json.Decoder(Chat)
+_whisper_decoder = msgspec.json.Decoder(_Whispered)
+_notice_decoder = msgspec.json.Decoder(NoticeBody)
 _view_decoder = msgspec.msgpack.Decoder()
 
 
 class ActionHistory(msgspec.Struct, eq=False):
-    """The public actions so far, a sequence of dicts; decoded when they are looked at: most agents never do."""
+    """The actions so far that the seat may see, a sequence of dicts; those of its thread where there are several.
+
+    They are decoded when they are looked at: most agents never do.
+    """
 
     _events: list[Event]
     _end: int
+    _thread: int = 0
     _entries: list[dict[str, Any]] | None = None
 
     @property
     def _list(self) -> list[dict[str, Any]]:
         if self._entries is None:
             taken = (event.body for event in self._events[: self._end] if event.kind in TAKEN)
-            self._entries = [msgspec.structs.asdict(_entry_decoder.decode(body)) for body in taken]
+            entries = map(_entry_decoder.decode, taken)
+            self._entries = [_as_dict(entry) for entry in entries if entry.thread == self._thread]
         return self._entries
 
     def __len__(self) -> int:
@@ -93,6 +112,10 @@ class ActionHistory(msgspec.Struct, eq=False):
 
 
 Sequence.register(ActionHistory)
+
+
+def _as_dict(entry: _HistoryEntry) -> dict[str, Any]:
+    return {key: getattr(entry, key) for key in ("agent_id", "phase", "round", "action", "payload")}
 
 
 class Turn(msgspec.Struct, eq=False):
@@ -122,6 +145,11 @@ class Turn(msgspec.Struct, eq=False):
     def round(self) -> int:
         """Round within the phase, from 1."""
         return self._ask.round
+
+    @property
+    def thread(self) -> int:
+        """The conversation in which it is asked; 0 in a game that has only one."""
+        return self._ask.thread
 
     @property
     def allowed_actions(self) -> tuple[str, ...]:
@@ -154,19 +182,27 @@ class Turn(msgspec.Struct, eq=False):
         state = self._state
         if state is None:
             state = self._state = _view_decoder.decode(self._ask.view)
-            state["action_history"] = ActionHistory(self.seat.events, self._end)
+            state["action_history"] = ActionHistory(self.seat.events, self._end, self._ask.thread)
         return state
 
     @property
     def messages(self) -> list[Chat]:
-        """What was said since this seat was last asked, its own words among it, in order."""
+        """What was said in this thread since this seat was last asked in it, its own words among it, in order."""
         said: list[Chat] = []
+        thread = self._ask.thread
         for event in self.seat.events[self._start : self._end]:
             if event.kind == "message":
-                said.append(_chat_decoder.decode(event.body))
+                whispered = _whisper_decoder.decode(event.body)
+                if whispered.thread == thread:
+                    said.append(Chat(whispered.agent_id, whispered.text, whispered.to))
             elif event.kind == "action":
                 public = _public_decoder.decode(event.body)
-                said.extend(Chat(public.agent_id, text, None) for text in public.messages)
+                if public.messages and public.thread == thread:
+                    said.extend(Chat(public.agent_id, text, None) for text in public.messages)
+            elif event.kind == "notice":
+                notice = _notice_decoder.decode(event.body)
+                if notice.thread == thread:
+                    said.append(Chat(REFEREE_ID, notice.text, None))
         return said
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from random import Random
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
@@ -25,10 +26,14 @@ class ActionType(Struct, frozen=True, omit_defaults=True):
     Attributes:
         name: What the action is called; it tells the types apart.
         private_fields: Optional fields that no other seat may see.
+        aliases: Other names under which a field is taken, by alias; one beside the field's own name is an error.
+        advances: Whether it ends the turn that it answers.
     """
 
     name: ClassVar[str]
     private_fields: ClassVar[tuple[str, ...]] = ()
+    aliases: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    advances: ClassVar[bool] = True
 
     def public_part(self) -> ActionType | None:
         """Return the action as the other seats may see it; None when they may see all of it."""
@@ -46,6 +51,7 @@ class MessageOnly(ActionType, frozen=True):
     """Send messages without advancing the turn."""
 
     name: ClassVar[str] = "message_only"
+    advances: ClassVar[bool] = False
 
 
 class Phase(Struct, frozen=True):
@@ -83,21 +89,25 @@ class Outcome(Struct, frozen=True):
         status: How it ended.
         trigger: What ended it, in the game's own words.
         utilities: What each seat gets, in seat order, in the game's currency.
-        details: What else the game reports, such as totals.
+        details: What else the game reports to all, such as totals. A `reason` in it is the trigger in the game's own
+            words.
+        figures: What it reports to the record alone, because it is computed from what is private.
     """
 
     status: Status
     trigger: str
     utilities: tuple[float, ...]
     details: dict[str, Any] = {}  # noqa: RUF012
+    figures: dict[str, Any] = {}  # noqa: RUF012
 
     def to_dict(self, agent_ids: tuple[str, ...]) -> dict[str, Any]:
-        """Return the outcome in the documented shape: `payoffs`, `trigger` and the details."""
+        """Return the outcome in the documented shape: `payoffs`, `trigger` (or `reason`), details and figures."""
         payoffs = [
             {"agent_id": agent_id, "utility": utility}
             for agent_id, utility in zip(agent_ids, self.utilities, strict=True)
         ]
-        return {"payoffs": payoffs, "trigger": self.trigger, **self.details}
+        ending = {} if "reason" in self.details else {"trigger": self.trigger}
+        return {"payoffs": payoffs, **ending, **self.details, **self.figures}
 
 
 class State(msgspec.Struct, kw_only=True):

@@ -14,7 +14,7 @@ import msgspec
 
 from sim.actions import decode_payload
 from sim.errors import IllegalAction
-from sim.game import ActionType, Game, MessageOnly, Outcome, Phase
+from sim.game import ActionType, Game, MessageOnly, Outcome, Phase, State
 from sim.log import EventLog, submission_size
 from sim.messages import (
     REFEREE,
@@ -48,18 +48,21 @@ _outcome_decoder = msgspec.json.Decoder(Outcome)
 _pack = msgspec.msgpack.Encoder()
 
 
-class _Turn(msgspec.Struct):
-    """An open turn."""
+class OpenTurn(msgspec.Struct):
+    """An open turn. Its place is seat and thread in one number; in a game of one thread it is the seat."""
 
     id: int
     seat: int
     round: int
     deadline: float
     legal: tuple[str, ...]
+    place: int
+    thread: int = 0
+    phase: str = ""
     invalid: int = 0
 
 
-class _Refused(Exception):
+class Refused(Exception):
     """A submission is refused: with which code, and why."""
 
     def __init__(self, code: Code, reason: str) -> None:
@@ -72,36 +75,41 @@ class Judge:
     Args:
         spec: What makes the match.
         game: Its rules.
+        state: Where it begins; None starts it.
 
     Attributes:
         state: The game's state; the judge owns it.
         log: The events so far.
         outbox: What is to be sent, as (seat, message); None stands for the news alone. Whoever sends it empties it.
-        deadline: When the next open turn lapses, in seconds of the match; infinite when none is open.
+        deadline: When the next open turn lapses, in seconds of the match, or before that; infinite when none is open.
         outcome: How the match ended, or None.
     """
 
-    def __init__(self, spec: MatchSpec, game: Game) -> None:
+    def __init__(self, spec: MatchSpec, game: Game, state: State | None = None) -> None:
         self.spec = spec
         self.game = game
-        self.state = game.start(spec.agent_ids, generator(spec.seed, "game"))
+        self.state = start(spec, game) if state is None else state
         self.log = EventLog(spec.agent_ids)
         self.outbox: list[tuple[int, ToSeat | None]] = []
         self.deadline = inf
         self.outcome: Outcome | None = None
         self._seats = range(len(spec.agent_ids))
         self._action_types = game.action_types
+        self._threads = False
         self._concurrent = game.turn_order == "concurrent"
-        self._keeper: TurnKeeper = Concurrent(self) if self._concurrent else RoundRobin(self)
+        self._keeper = self._make_keeper()
         self._ask_type = PhaseOpen if self._concurrent else YourTurn
-        self._open: dict[int, _Turn] = {}
+        self._open: dict[int, OpenTurn] = {}
         self._lapsed: set[int] = set()
         self._seen: list[set[int]] = [set() for _ in self._seats]
         self._pings = [0] * len(self._seats)
         self._lost: set[int] = set()
-        self._auto: list[_Turn] = []
+        self._auto: list[OpenTurn] = []
         self._turns = 0
         self._errors: list[str] = []
+
+    def _make_keeper(self) -> TurnKeeper:
+        return Concurrent(self) if self._concurrent else RoundRobin(self)
 
     # ── the life of a match ─────────────────────────────────────────────────────────────────────────────
 
@@ -121,6 +129,7 @@ class Judge:
                 rules=game.rules_text(roles[seat]),
                 private=_pack.encode(private[seat]),
                 seed=seeds[seat],
+                threads=self._threads,
             )
             self.outbox.append((seat, opening))
         self._begin(self.state.phase)
@@ -142,9 +151,8 @@ class Judge:
         if type(item) is Act:
             try:
                 action, turn = self._check(sender, item)
-                if type(action) is not MessageOnly:
-                    self.state.apply(sender, action)
-            except _Refused as refused:
+                self._apply(sender, action, turn)
+            except Refused as refused:
                 self._reject(sender, item, refused.rejection)
             except IllegalAction as illegal:
                 self._reject(sender, item, Rejection("game_rule_violation", str(illegal)))
@@ -180,28 +188,28 @@ class Judge:
 
     # ── submissions ─────────────────────────────────────────────────────────────────────────────────────
 
-    def _check(self, sender: int, act: Act) -> tuple[Any, _Turn | None]:
+    def _check(self, sender: int, act: Act) -> tuple[Any, OpenTurn | None]:
         """Return the typed action and the open turn of its sender, or raise why it is refused."""
         game = self.game
         if sender != act.seat or sender not in self._seats:
-            raise _Refused("agent_not_in_match", f"seat {act.seat} is not the sender's")
+            raise Refused("agent_not_in_match", f"seat {act.seat} is not the sender's")
         seen = self._seen[sender]
         if act.cause in seen:
-            raise _Refused("duplicate", f"submission {act.cause} was received before")
+            raise Refused("duplicate", f"submission {act.cause} was received before")
         seen.add(act.cause)
         try:
             size = submission_size(act)
         except UnicodeEncodeError:
-            raise _Refused("invalid_payload", "text that is not Unicode") from None
+            raise Refused("invalid_payload", "text that is not Unicode") from None
         if size > game.max_bytes:
-            raise _Refused("too_large", f"{size:,} bytes; at most {game.max_bytes:,} are allowed")
+            raise Refused("too_large", f"{size:,} bytes; at most {game.max_bytes:,} are allowed")
         kind = self._action_types.get(act.action)
         if kind is None:
             if act.problem:
-                raise _Refused("invalid_payload", act.problem[:500])
+                raise Refused("invalid_payload", act.problem[:500])
             known = ", ".join(game.action_types)
-            raise _Refused("invalid_action_type", f"{act.action[:40]!r} is not an action of this game: {known}")
-        turn = self._open.get(sender)
+            raise Refused("invalid_action_type", f"{act.action[:40]!r} is not an action of this game: {known}")
+        turn = self._turn_of(sender, act.turn)
         if kind is not MessageOnly:
             # One at a time, nothing has changed since the turn was opened: what was legal then still is.
             asked = turn is not None and act.turn == turn.id and act.action in turn.legal
@@ -210,10 +218,10 @@ class Judge:
         try:
             action = decode_payload(kind, act.payload)
         except ValueError as error:
-            raise _Refused("invalid_payload", str(error)) from None
+            raise Refused("invalid_payload", str(error)) from None
         count, most = len(act.messages), game.max_messages_per_turn
         if count > most:
-            raise _Refused("game_rule_violation", f"{count} messages in one submission; at most {most} are allowed")
+            raise Refused("game_rule_violation", f"{count} messages in one submission; at most {most} are allowed")
         for message in act.messages:
             if message.to is not None:
                 self._check_recipients(message.to)
@@ -221,17 +229,25 @@ class Judge:
             self._check_ping(sender, act)
         return action, turn
 
-    def _check_turn(self, sender: int, act: Act, turn: _Turn | None) -> None:
+    def _turn_of(self, sender: int, number: int) -> OpenTurn | None:
+        """Return the open turn of a seat that quotes this number."""
+        return self._open.get(sender)
+
+    def _apply(self, sender: int, action: ActionType, turn: OpenTurn | None) -> None:
+        if type(action) is not MessageOnly:
+            self.state.apply(sender, action)
+
+    def _check_turn(self, sender: int, act: Act, turn: OpenTurn | None) -> None:
         agent_id = self.spec.agent_ids[sender]
         if act.turn in self._lapsed:
-            raise _Refused("late", f"turn {act.turn} of {agent_id} has lapsed")
+            raise Refused("late", f"turn {act.turn} of {agent_id} has lapsed")
         if turn is None or act.turn != turn.id:
             in_phase = act.turn == 0 or self._first_turn <= act.turn <= self._turns
             if not (self._concurrent and in_phase and self._keeper.may_act(sender)):
-                raise _Refused("not_your_turn", f"it is not the turn of {agent_id}")
+                raise Refused("not_your_turn", f"it is not the turn of {agent_id}")
         legal = self.state.legal(sender)
         if act.action not in legal:
-            raise _Refused(
+            raise Refused(
                 "game_rule_violation",
                 f"{act.action} is not legal for {agent_id} in phase {self._phase.name}: "
                 f"legal are {', '.join((*legal, MessageOnly.name))}",
@@ -240,17 +256,17 @@ class Judge:
     def _check_recipients(self, agent_ids: tuple[str, ...]) -> None:
         for agent_id in agent_ids:
             if agent_id not in self.spec.agent_ids:
-                raise _Refused("invalid_payload", f"a message to {agent_id[:40]!r}, who is not in this match")
+                raise Refused("invalid_payload", f"a message to {agent_id[:40]!r}, who is not in this match")
 
     def _check_ping(self, sender: int, act: Act) -> None:
         if not act.messages:
-            raise _Refused("invalid_payload", "message_only needs at least one message")
+            raise Refused("invalid_payload", "message_only needs at least one message")
         most = self.game.max_message_pings
         if self._pings[sender] >= most:
-            raise _Refused("game_rule_violation", f"message_only was used {most} times in this turn, the most allowed")
+            raise Refused("game_rule_violation", f"message_only was used {most} times in this turn, the most allowed")
         self._pings[sender] += 1
 
-    def _accept(self, sender: int, act: Act, action: ActionType, turn: _Turn | None) -> None:
+    def _accept(self, sender: int, act: Act, action: ActionType, turn: OpenTurn | None) -> None:
         said: list[str] = []
         for message in act.messages:
             if message.to is None:
@@ -265,7 +281,7 @@ class Judge:
         self.log.action("action", sender, act.cause, body, public_part, hidden)
         if type(action) is not MessageOnly:
             if turn is not None:
-                del self._open[sender]
+                del self._open[turn.place]
             if not self._moved_on() and self._keeper.acted(sender, action):
                 self._close_phase()
         elif turn is not None:
@@ -273,7 +289,7 @@ class Judge:
             self._ask(turn)
 
     def _reject(self, sender: int, act: Act, rejection: Rejection) -> None:
-        turn = self._open.get(sender)
+        turn = self._turn_of(sender, act.turn)
         attempt = turn is not None and act.turn == turn.id and rejection.code not in _NO_ATTEMPT
         self.log.rejected(sender if sender in self._seats else REFEREE, act, rejection, attempt=attempt)
         self._answer(sender, act.cause, rejection)
@@ -302,7 +318,7 @@ class Judge:
             self._close_phase()
 
     def _read_forfeit(self, forfeit: Forfeit) -> None:
-        turn = self._open.get(forfeit.seat)
+        turn = self._turn_of(forfeit.seat, forfeit.turn)
         if turn is not None and turn.id == forfeit.turn:
             self._errors.append(f"{self.spec.agent_ids[forfeit.seat]}: {forfeit.error}")
             self._default(turn, "forfeit", error=forfeit.error)
@@ -313,9 +329,7 @@ class Judge:
         self._lost.add(lost.seat)
         self._errors.append(f"{self.spec.agent_ids[lost.seat]}: {lost.error}")
         self.log.lost(lost)
-        turn = self._open.get(lost.seat)
-        if turn is not None:
-            self._auto.append(turn)
+        self._auto.extend([turn for turn in self._open.values() if turn.seat == lost.seat])
 
     def _read_abort(self, abort: Abort) -> None:
         self._errors.append(abort.reason)
@@ -340,14 +354,14 @@ class Judge:
         else:
             deadline = self.log.now + self.game.turn_timeout
             self._pings = [0] * len(self._pings)
-        turn = self._open[seat] = _Turn(self._turns, seat, round_number, deadline, legal)
+        turn = self._open[seat] = OpenTurn(self._turns, seat, round_number, deadline, legal, seat)
         self.deadline = deadline
         if seat in self._lost:
             self._auto.append(turn)
         else:
             self._ask(turn)
 
-    def _ask(self, turn: _Turn, rejection: Rejection | None = None) -> None:
+    def _ask(self, turn: OpenTurn, rejection: Rejection | None = None) -> None:
         seat = turn.seat
         legal = self.state.legal(seat) if self._concurrent else turn.legal
         ask = self._ask_type(
@@ -364,7 +378,7 @@ class Judge:
 
     def _default(
         self,
-        turn: _Turn,
+        turn: OpenTurn,
         kind: EventKind,
         *,
         deadline: float | None = None,
@@ -375,7 +389,7 @@ class Judge:
         action = self.state.default_action(turn.seat)
         if action is not None:
             self.state.apply(turn.seat, action)
-        del self._open[turn.seat]
+        del self._open[turn.place]
         name = None if action is None else action.name
         agent_id, phase = self.spec.agent_ids[turn.seat], self._phase.name
         body = ActionBody(agent_id, phase, turn.round, turn.id, name, action, (), deadline, None, error)
@@ -418,7 +432,7 @@ class Judge:
         """Give lost seats their default actions; in a loop, for a match may be all lost seats."""
         while self._auto:
             turn = self._auto.pop(0)
-            if self._open.get(turn.seat) is turn:
+            if self._open.get(turn.place) is turn:
                 self._default(turn, "forfeit", error="the seat is lost")
 
     def _end(self, outcome: Outcome) -> None:
@@ -436,3 +450,8 @@ class Judge:
         self.deadline = inf
         self._open.clear()
         self._auto.clear()
+
+
+def start(spec: MatchSpec, game: Game) -> State:
+    """Return the state of a match at its beginning."""
+    return game.start(spec.agent_ids, generator(spec.seed, "game"))

@@ -10,10 +10,13 @@ from msgspec import Raw
 
 from sim.game import ActionType, Outcome
 from sim.messages import REFEREE, Abort, Act, Event, EventKind, Lost, Message, Rejection
-from sim.record import ActionBody, EndBody, MessageBody, RejectedBody
+from sim.record import ActionBody, EndBody, MessageBody, NoticeBody, RejectedBody
 
 MAX_REJECTIONS = 100
 """Rejected submissions of one seat in one match, out of its turn, that are written down."""
+
+_TOLD_OTHERWISE = ("open", "rejected")
+"""Kinds of events that a seat learns of from a message of their own: `MatchOpen`, `Verdict`."""
 
 _UNREAD = ("agent_not_in_match", "duplicate")
 """Codes of submissions that were judged by their envelope, without a look at what is in them."""
@@ -57,10 +60,9 @@ class EventLog:
         visible = []
         shown = self._shown
         for event in self.events[start:]:
-            if event.recipients is None:
+            to = event.recipients
+            if to is None or (seat in to and event.kind not in _TOLD_OTHERWISE):
                 visible.append(shown.get(event.seq, event) if shown else event)
-            elif event.kind in ("message", "action") and seat in event.recipients:
-                visible.append(event)
         return visible
 
     def _write(
@@ -82,13 +84,25 @@ class EventLog:
         """A phase begins."""
         self._write("phase", REFEREE, 0, None, _json.encode({"phase": name}))
 
-    def private_message(self, sender: int, cause: int, message: Message) -> None:
-        """A message that its sender and its recipients alone can read."""
+    def private_message(
+        self, sender: int, cause: int, message: Message, thread: int = 0, heard: str | None = None
+    ) -> None:
+        """A message that its sender and its recipients alone can read; they may not hear all of it."""
         assert message.to is not None
         self.messages += 1
         recipients = tuple(s for s, a in enumerate(self.agent_ids) if s == sender or a in message.to)
-        body = _json.encode(MessageBody(self.agent_ids[sender], message.text, message.to))
-        self._write("message", sender, cause, recipients, body)
+        body = MessageBody(self.agent_ids[sender], message.text, message.to, thread)
+        if heard is None or heard == message.text:
+            self._write("message", sender, cause, recipients, _json.encode(body))
+            return
+        shown = msgspec.structs.replace(body, text=heard)
+        whole = msgspec.structs.replace(shown, said=message.text)
+        event = self._write("message", sender, cause, recipients, _json.encode(whole))
+        self._shown[event.seq] = msgspec.structs.replace(event, body=_json.encode(shown))
+
+    def notice(self, body: NoticeBody, recipients: tuple[int, ...] | None) -> None:
+        """The referee says something to those who take part in a thread."""
+        self._write("notice", REFEREE, 0, recipients, _json.encode(body))
 
     def action(
         self,
@@ -108,8 +122,8 @@ class EventLog:
         events.append(event)
         if recipients is not None:
             self._restricted = event.seq
-        if body.private is not None or body.error is not None:
-            shown = _json.encode(msgspec.structs.replace(body, private=None, error=None))
+        if body.private is not None or body.error is not None or body.said is not None:
+            shown = _json.encode(msgspec.structs.replace(body, private=None, error=None, said=None))
             self._shown[event.seq] = msgspec.structs.replace(event, body=shown)
             self._restricted = event.seq
 
@@ -139,7 +153,7 @@ class EventLog:
     def end(self, outcome: Outcome) -> None:
         """The match is over; the seats are told by `MatchEnd`."""
         digest = sha256(_pack.encode(self.events)).hexdigest()
-        body = EndBody(outcome.status, outcome.trigger, outcome.utilities, outcome.details, digest)
+        body = EndBody(outcome.status, outcome.trigger, outcome.utilities, outcome.details, outcome.figures, digest)
         self._write("end", REFEREE, 0, (), _json.encode(body))
 
 

@@ -36,7 +36,7 @@ Code: TypeAlias = Literal[
 """Why a submission was rejected."""
 
 EventKind: TypeAlias = Literal[
-    "open", "phase", "action", "message", "rejected", "timeout", "forfeit", "lost", "abort", "end"
+    "open", "phase", "action", "message", "notice", "rejected", "timeout", "forfeit", "lost", "abort", "end"
 ]
 
 
@@ -81,6 +81,7 @@ class MatchOpen(Struct, frozen=True, array_like=True, tag="match_open"):
         rules: The rules in words, for this role.
         private: Facts that no other seat is sent, as MessagePack.
         seed: Seed of the seat's own generator.
+        threads: Whether the seat may be asked several things at once, each in a thread of its own.
     """
 
     match_id: str
@@ -90,6 +91,7 @@ class MatchOpen(Struct, frozen=True, array_like=True, tag="match_open"):
     rules: str
     private: bytes
     seed: int
+    threads: bool = False
 
 
 class _Ask(Struct, frozen=True, array_like=True):
@@ -101,6 +103,7 @@ class _Ask(Struct, frozen=True, array_like=True):
     allowed: tuple[str, ...]
     view: bytes
     rejection: Rejection | None
+    thread: int = 0
 
 
 class YourTurn(_Ask, frozen=True, array_like=True, tag="your_turn"):
@@ -115,6 +118,7 @@ class YourTurn(_Ask, frozen=True, array_like=True, tag="your_turn"):
         allowed: Names of the legal actions.
         view: The visible game state, as MessagePack.
         rejection: Why the last answer to this turn was rejected, if one was.
+        thread: The conversation in which it asks; 0 in a game that has only one.
     """
 
 

@@ -77,6 +77,8 @@ class ActionBody(Struct, frozen=True, omit_defaults=True):
         deadline: When the turn lapsed, for a timeout.
         private: Its fields in full where the others may not see all; the record alone holds this.
         error: Why the seat forfeits; the record alone holds this.
+        thread: In which thread.
+        said: The messages in full where the others do not hear all; the record alone holds this.
     """
 
     agent_id: str
@@ -89,6 +91,8 @@ class ActionBody(Struct, frozen=True, omit_defaults=True):
     deadline: float | None = None
     private: Any = None
     error: str | None = None
+    thread: int = 0
+    said: tuple[str, ...] | None = None
 
 
 class EndBody(Outcome, frozen=True):
@@ -102,12 +106,34 @@ class EndBody(Outcome, frozen=True):
     digest: str = ""
 
 
-class MessageBody(Struct, frozen=True):
-    """A private chat message. Attributes as in `Message`, with the sender's id."""
+class MessageBody(Struct, frozen=True, omit_defaults=True):
+    """A private chat message. Other attributes as in `Message`.
+
+    Attributes:
+        agent_id: Who said it.
+        thread: In which thread.
+        said: The text in full where its recipients do not hear all; the record alone holds this.
+    """
 
     agent_id: str
     text: str
     to: tuple[str, ...]
+    thread: int = 0
+    said: str | None = None
+
+
+class NoticeBody(Struct, frozen=True, omit_defaults=True):
+    """What the referee said to a thread.
+
+    Attributes:
+        text: What it said.
+        thread: The thread.
+        closes: Whether the thread is over.
+    """
+
+    text: str
+    thread: int = 0
+    closes: bool = False
 
 
 class RejectedBody(Struct, frozen=True, omit_defaults=True):

@@ -9,8 +9,8 @@ from sim.bus import Address, Bus, Inbox, InboxStatistics
 from sim.clock import Clock, Timer
 from sim.errors import QuorumError, describe
 from sim.game import Game
-from sim.judge import Judge
 from sim.messages import REFEREE, Abort, Act, AnyMessage, Deadline, Forfeit, Lost, ToReferee, ToSeat, Update
+from sim.paced_judge import appoint
 from sim.record import MatchRecord, MatchSpec
 
 _STRANGER = -2
@@ -47,7 +47,7 @@ class Referee:
         *,
         reactive: Collection[int] = (),
     ) -> None:
-        self.judge = Judge(spec, game)
+        self.judge = appoint(spec, game)
         self._bus = bus
         self._clock = clock
         self._ended = ended
@@ -149,7 +149,7 @@ def abandon(spec: MatchSpec, game: Game, reason: str) -> MatchRecord:
     Raises:
         QuorumError: The match was over as soon as it opened.
     """
-    judge = Judge(spec, game)
+    judge = appoint(spec, game)
     judge.open()
     if judge.outcome is not None:
         raise QuorumError(f"match {spec.match_id} was over as soon as it opened")

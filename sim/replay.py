@@ -10,6 +10,7 @@ from sim.errors import RecordMismatch, describe
 from sim.game import Game
 from sim.judge import Judge
 from sim.messages import Abort, Act, Deadline, Event, Forfeit, Lost, Message, ToReferee
+from sim.paced_judge import appoint
 from sim.record import ActionBody, MatchRecord, MatchSpec, MessageBody, RejectedBody
 
 _NOTHING = msgspec.msgpack.encode({})
@@ -29,7 +30,7 @@ def rejudge(record: MatchRecord, game: Game) -> None:
         RecordMismatch: Something differs; it names the match and the first event that does.
     """
     events = record.events
-    judge = Judge(record.spec, game)
+    judge = appoint(record.spec, game)
     try:
         judge.open()
     except Exception as error:  # rules that raised ended their match
@@ -83,7 +84,7 @@ def _next_item(spec: MatchSpec, events: Any, start: int) -> tuple[int, ToReferee
     try:
         while event.kind == "message":
             body = msgspec.json.decode(event.body, type=MessageBody)
-            messages.append(Message(body.text, body.to))
+            messages.append(Message(body.text if body.said is None else body.said, body.to))
             start += 1
             event = events[start]
         return event.sender, _item(event, tuple(messages)), first.time
@@ -96,7 +97,7 @@ def _item(event: Event, messages: tuple[Message, ...]) -> ToReferee:
         case "action":
             body = msgspec.json.decode(event.body, type=ActionBody)
             payload = body.payload if body.private is None else body.private
-            said = (*messages, *(Message(text) for text in body.messages))
+            said = (*messages, *(Message(text) for text in (body.messages if body.said is None else body.said)))
             return Act(event.sender, body.turn, event.cause, body.action or "", _packed(payload), said)
         case "rejected":
             return _rejected(event)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable
 from typing import Protocol
 
 from sim.game import ActionType, Pass, Phase, State
+from sim.paced import Call
 
 
 class Table(Protocol):
@@ -112,3 +115,54 @@ class Concurrent:
                 self._asked_at[seat] = self._moves
                 table.open_turn(seat, self._phase.rounds - self._left[seat] + 1, legal)
         return not any(table.has_turn(seat) for seat in self._phase.order)
+
+
+class CallTable(Protocol):
+    """What the turn-keeper of a paced game needs of the match."""
+
+    def open_call(self, call: Call) -> None:
+        """Ask the seat that is called for."""
+
+    def idle(self) -> bool:
+        """Return whether no turn is open."""
+
+
+class AsCalled:
+    """Asks as the state of a paced game calls for it: everything at once, or one turn at a time.
+
+    One at a time, the calls are served in their order. A turn that waits (its action did not advance it) is open
+    all the while, and does not hold up the calls.
+    """
+
+    def __init__(self, table: CallTable, *, at_once: bool) -> None:
+        self._table = table
+        self._at_once = at_once
+        self._calls: deque[Call] = deque()
+
+    def begin(self, phase: Phase) -> bool:
+        """Forget what the phase before it has called for."""
+        self._calls.clear()
+        return False
+
+    def call(self, calls: Iterable[Call]) -> None:
+        """Take in what the state calls for."""
+        self._calls.extend(calls)
+
+    def withdraw(self, thread: int) -> None:
+        """Forget the calls of a thread that is over."""
+        if self._calls:
+            self._calls = deque(call for call in self._calls if call.thread != thread)
+
+    def acted(self, seat: int, action: ActionType | None) -> bool:
+        """Ask the next, or all that are called for; the phase is over when nobody is asked."""
+        table, calls = self._table, self._calls
+        if self._at_once:
+            while calls:
+                table.open_call(calls.popleft())
+        elif calls:
+            table.open_call(calls.popleft())
+        return table.idle()
+
+    def may_act(self, seat: int) -> bool:
+        """Nobody acts unasked."""
+        return False

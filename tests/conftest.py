@@ -32,7 +32,7 @@ def play() -> Play:
         hosts: list[AgentHost] = []
 
         def players(bus: Bus, clock: Clock) -> Receiver:
-            hosts.append(AgentHost(lambda address: agents[address.seat], bus, clock))
+            hosts.append(AgentHost(lambda address: agents[address.seat], bus, clock, lambda address: game.action_types))
             return hosts[0].receive
 
         spec = MatchSpec(index, tuple(agent.agent_id for agent in agents), seed)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from actors.agent import Agent
 from actors.seat import Seat
 from sim.bus import Address, Bus
 from sim.clock import Clock
 from sim.errors import InboxFull, describe
+from sim.game import ActionType
 from sim.messages import AnyMessage, MatchEnd, MatchOpen, PhaseOpen, Update, YourTurn
 
 GRACE = 1.0
@@ -24,11 +25,19 @@ class AgentHost:
         agent_at: Finds the agent that plays at an address.
         bus: Where their referees are reached.
         clock: The time.
+        types_at: Finds the action types of the game that is played there.
     """
 
-    def __init__(self, agent_at: Callable[[Address], Agent], bus: Bus, clock: Clock) -> None:
+    def __init__(
+        self,
+        agent_at: Callable[[Address], Agent],
+        bus: Bus,
+        clock: Clock,
+        types_at: Callable[[Address], Mapping[str, type[ActionType]]] = lambda address: {},
+    ) -> None:
         self._clock = clock
         self._agent_at = agent_at
+        self._types_at = types_at
         self._bus = bus
         self._seats: dict[Address, Seat | None] = {}  # None: it left, and its match goes on
         self._tasks: set[asyncio.Task[None]] = set()
@@ -75,7 +84,9 @@ class AgentHost:
 
     def _open(self, address: Address) -> Seat:
         agent = self._agent_at(address)
-        seat = self._seats[address] = Seat(address, agent, self._bus, streams=not agent.decides)
+        seat = self._seats[address] = Seat(
+            address, agent, self._bus, streams=not agent.decides, action_types=self._types_at(address)
+        )
         if not agent.decides:
             seat.task = asyncio.get_running_loop().create_task(self._play(agent, seat))
             self._tasks.add(seat.task)

@@ -32,7 +32,7 @@ class LocalCell:
         def agent_at(address: Address) -> Agent:
             return plan.point(address.match).agents[address.seat]
 
-        self.host = AgentHost(agent_at, bus, clock)
+        self.host = AgentHost(agent_at, bus, clock, plan.action_types_at)
         self._settings = settings
         self._cell = Cell(
             plan,

@@ -10,9 +10,10 @@ from typing import Any, Literal
 import msgspec
 
 from actors.agent import Agent
+from sim.bus import Address
 from sim.delivery import Delivery
 from sim.errors import ConfigError
-from sim.game import Game
+from sim.game import ActionType, Game
 from sim.record import MatchSpec
 from sim.rng import derive
 
@@ -141,6 +142,10 @@ class Plan:
     def point(self, index: int) -> Point:
         """Return the grid point of a match."""
         return self.points[index // self.matches]
+
+    def action_types_at(self, address: Address) -> Mapping[str, type[ActionType]]:
+        """Return the action types of the game that is played at an address."""
+        return self.point(address.match).game.action_types
 
     def spec(self, index: int) -> MatchSpec:
         """Return what makes a match."""

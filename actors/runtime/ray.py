@@ -191,7 +191,7 @@ class AgentActor:
         self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._link = Link(lambda frame: referee.deliver.remote(number, frame), self._arrive, self._break)
         self._arrivals = Arrivals(self._read)
-        self._host = AgentHost(self._agent_at, LinkBus(self._link), Clock())
+        self._host = AgentHost(self._agent_at, LinkBus(self._link), Clock(), self._plan.action_types_at)
 
     def _agent_at(self, address: Address) -> Agent:
         return self._plan.point(address.match).agents[address.seat]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import ClassVar
 
 from actors.agent import Agent, Answer, Decision
 from actors.scripted import provision_point_draws
@@ -13,29 +12,20 @@ from actors.scripted.provision_point import sentence
 from actors.turn import Turn
 from sim.game import ActionType, MessageOnly, Pass
 
-_KNOWN: Mapping[str, Callable[[Turn], ActionType]] = MappingProxyType({**provision_point_draws.DRAWS})
+_KNOWN: Mapping[type[ActionType], Callable[[Turn], ActionType]] = MappingProxyType({**provision_point_draws.DRAWS})
 _PASS = Pass()
 
 
 class RandomAgent(Agent):
     """Picks evenly among the legal actions, and draws plausible payloads.
 
-    It knows plausible amounts for the games of this product. For others a subclass names their action types,
-    and payloads are drawn from the types and the constraints of their fields:
-
-        class RandomTrader(RandomAgent):
-            action_types = TradeGame.action_types
+    It knows plausible payloads for the games of this product. For others they are drawn from the types and the
+    constraints of their fields.
 
     Args:
         agent_id: Its seat id.
         talk: Whether it says one public sentence with each action.
-
-    Attributes:
-        action_types: Action types by name.
     """
-
-    games: ClassVar[tuple[str, ...]] = ()
-    action_types: ClassVar[Mapping[str, type[ActionType]]] = MappingProxyType({})
 
     def __init__(self, agent_id: str, *, talk: bool = False) -> None:
         super().__init__(agent_id)
@@ -57,15 +47,13 @@ class RandomAgent(Agent):
         Raises:
             LookupError: Its type is not known.
         """
-        kind = self.action_types.get(name)
-        if kind is not None:
-            return draw(kind, turn.rng)
         if name == Pass.name:
             return _PASS
-        known = _KNOWN.get(name)
-        if known is None:
-            raise LookupError(f"the action type of {name} is not known: name it in {type(self).__name__}.action_types")
-        return known(turn)
+        kind = turn.seat.action_types.get(name)
+        if kind is None:
+            raise LookupError(f"the action type of {name} is not known")
+        known = _KNOWN.get(kind)
+        return draw(kind, turn.rng) if known is None else known(turn)
 
 
 class PassAgent(RandomAgent):

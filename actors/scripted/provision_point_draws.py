@@ -47,13 +47,14 @@ def _withdraw(turn: Turn) -> ActionType:
     return WithdrawCommitment()
 
 
-DRAWS: Mapping[str, Callable[[Turn], ActionType]] = MappingProxyType(
+DRAWS: Mapping[type[ActionType], Callable[[Turn], ActionType]] = MappingProxyType(
     {
-        AnnounceProject.name: _announce,
-        SignalIntent.name: _signal,
-        SubmitCommitment.name: _submit,
-        UpdateCommitment.name: _update,
-        WithdrawCommitment.name: _withdraw,
+        AnnounceProject: _announce,
+        SignalIntent: _signal,
+        SubmitAmount: _submit,
+        SubmitCommitment: _submit,
+        UpdateCommitment: _update,
+        WithdrawCommitment: _withdraw,
     }
 )
-"""A function for each action, by its name, that draws it for a turn."""
+"""A function for each action type that draws an action for a turn."""

@@ -1,0 +1,228 @@
+"""The judge of games that keep their own order: turns in several threads, as the state calls for them."""
+
+from __future__ import annotations
+
+from math import inf
+
+import msgspec
+
+from sim.game import ActionType, Game, MessageOnly, Phase
+from sim.judge import Judge, OpenTurn, Refused, start
+from sim.messages import Act, EventKind, PhaseOpen, Rejection, YourTurn
+from sim.paced import Call, PacedState
+from sim.record import ActionBody, MatchSpec, NoticeBody
+from sim.turns import AsCalled
+
+_pack = msgspec.msgpack.Encoder()
+_ALWAYS_LEGAL = (MessageOnly.name,)
+
+
+def appoint(spec: MatchSpec, game: Game) -> Judge:
+    """Return the judge of a match, as its state needs one."""
+    state = start(spec, game)
+    return PacedJudge(spec, game, state) if isinstance(state, PacedState) else Judge(spec, game, state)
+
+
+class PacedJudge(Judge):
+    """Rules on one match of a paced game. Arguments and attributes as in `Judge`."""
+
+    state: PacedState
+    _keeper: AsCalled
+
+    def __init__(self, spec: MatchSpec, game: Game, state: PacedState) -> None:
+        self._numbered: dict[int, OpenTurn] = {}
+        super().__init__(spec, game, state)
+        self._threads = True
+
+    def _make_keeper(self) -> AsCalled:
+        return AsCalled(self, at_once=self._concurrent)
+
+    # ── submissions ─────────────────────────────────────────────────────────────────────────────────────
+
+    def _turn_of(self, sender: int, number: int) -> OpenTurn | None:
+        turn = self._numbered.get(number)
+        if turn is not None and turn.seat == sender and self._open.get(turn.place) is turn:
+            return turn
+        if number:
+            return None
+        own = [turn for turn in self._open.values() if turn.seat == sender]
+        return own[0] if len(own) == 1 else None
+
+    def _check_turn(self, sender: int, act: Act, turn: OpenTurn | None) -> None:
+        agent_id = self.spec.agent_ids[sender]
+        if turn is None:
+            past = self._numbered.get(act.turn)
+            if past is not None and past.seat == sender:
+                raise Refused("late", f"turn {act.turn} of {agent_id} is over")
+            raise Refused("not_your_turn", f"turn {act.turn} is no open turn of {agent_id}")
+        legal = self.state.legal(sender, turn.thread)
+        if act.action not in legal:
+            raise Refused(
+                "game_rule_violation",
+                f"{act.action} is not legal for {agent_id} in phase {turn.phase}: "
+                f"legal are {', '.join((*legal, *_ALWAYS_LEGAL))}",
+            )
+
+    def _apply(self, sender: int, action: ActionType, turn: OpenTurn | None) -> None:
+        if type(action) is not MessageOnly:
+            assert turn is not None
+            self.state.apply(sender, action, turn.thread)
+
+    def _accept(self, sender: int, act: Act, action: ActionType, turn: OpenTurn | None) -> None:
+        quoted = self._numbered.get(act.turn) if turn is None else turn
+        thread = quoted.thread if quoted is not None and quoted.seat == sender else 0
+        said = self._hear(sender, act, thread)
+        heard = tuple([self.state.heard(sender, text) for text in said])
+        turn_id, round_number, phase = (act.turn, 0, "") if turn is None else (turn.id, turn.round, turn.phase)
+        shown = self.state.shown(sender, action)
+        body = ActionBody(
+            self.spec.agent_ids[sender],
+            phase or self._phase.name,
+            round_number,
+            turn_id,
+            action.name,
+            action,
+            heard,
+            thread=thread,
+            said=None if heard == said else said,
+        )
+        whispers = type(action) is MessageOnly and not said
+        recipients = (sender,) if whispers else self._party(thread, sender)
+        self.log.action("action", sender, act.cause, body, None if shown is action else shown, recipients)
+        if type(action) is MessageOnly:
+            if turn is not None:
+                turn.invalid = 0
+                self._ask(turn)
+            return
+        assert turn is not None
+        if action.advances:
+            del self._open[turn.place]
+        else:
+            turn.legal = ()  # it waits until the state calls for it again
+        self._go_on(sender, action)
+
+    def _hear(self, sender: int, act: Act, thread: int) -> tuple[str, ...]:
+        """Write the private messages down; return the public ones."""
+        for message in act.messages:
+            if message.to is not None:
+                self.log.private_message(sender, act.cause, message, thread, self.state.heard(sender, message.text))
+        return tuple([message.text for message in act.messages if message.to is None])
+
+    def _party(self, thread: int, sender: int) -> tuple[int, ...] | None:
+        party = self.state.party(thread)
+        return party if party is None or sender in party else tuple(sorted((*party, sender)))
+
+    # ── turns and phases ────────────────────────────────────────────────────────────────────────────────
+
+    def _go_on(self, seat: int, action: ActionType | None) -> None:
+        """Say and ask what the state wants said and asked."""
+        self._say()
+        if self._moved_on():
+            return
+        calls = self.state.calls
+        if calls:
+            self._keeper.call(calls)
+            calls.clear()
+        if self._keeper.acted(seat, action):
+            self._close_phase()
+
+    def _say(self) -> None:
+        """Give the notices, and close the threads that are over."""
+        for notice in self.state.notices:
+            party = self.state.party(notice.thread)
+            self.log.notice(NoticeBody(notice.text, notice.thread, notice.closes), party)
+            if notice.closes:
+                self._keeper.withdraw(notice.thread)
+                for turn in [turn for turn in self._open.values() if turn.thread == notice.thread]:
+                    del self._open[turn.place]
+                    self.outbox.append((turn.seat, None))  # its agent may still be thinking
+        self.state.notices.clear()
+
+    def _begin(self, phase: Phase) -> None:
+        self._open.clear()
+        self._phase = phase
+        self.log.phase(phase.name)
+        self._keeper.begin(phase)
+        self._go_on(-1, None)
+
+    def idle(self) -> bool:
+        """Return whether no turn is open."""
+        return not self._open
+
+    def open_call(self, call: Call) -> None:
+        """Ask a seat; its deadline runs from now, but not beyond that of the turn that it hangs on."""
+        place = self._place(call.seat, call.thread)
+        legal = self.state.legal(call.seat, call.thread)
+        turn = self._open.get(place)
+        if turn is None:
+            self._turns += 1
+            deadline = self.log.now + self.game.turn_timeout
+            outer = self._open.get(self._place(*call.within)) if call.within is not None else None
+            if outer is not None:
+                deadline = min(deadline, outer.deadline)
+            turn = OpenTurn(self._turns, call.seat, call.round, deadline, legal, place, call.thread)
+            turn.phase = call.phase or self._phase.name
+            self._open[place] = self._numbered[turn.id] = turn
+            self._pings[call.seat] = 0
+            self.deadline = min(self.deadline, deadline)
+        turn.legal = legal
+        if call.seat in self._lost:
+            self._auto.append(turn)
+        else:
+            self._ask(turn)
+
+    def _place(self, seat: int, thread: int) -> int:
+        return thread * len(self._seats) + seat
+
+    def _ask(self, turn: OpenTurn, rejection: Rejection | None = None) -> None:
+        ask: YourTurn | PhaseOpen = self._ask_type(
+            turn.id,
+            turn.phase,
+            turn.round,
+            turn.deadline,
+            turn.deadline - self.log.now,
+            turn.legal + _ALWAYS_LEGAL,
+            _pack.encode(self.state.view(turn.seat, turn.thread)),
+            rejection,
+            turn.thread,
+        )
+        self.outbox.append((turn.seat, ask))
+
+    def _read_deadline(self, at: float) -> None:
+        for turn in [turn for turn in self._open.values() if turn.deadline <= at]:
+            if self._open.get(turn.place) is turn:  # it may have hung on one that lapsed before it
+                self._default(turn, "timeout", deadline=turn.deadline)
+        if self.outcome is None:
+            self.deadline = min((turn.deadline for turn in self._open.values()), default=inf)
+
+    def _default(
+        self,
+        turn: OpenTurn,
+        kind: EventKind,
+        *,
+        deadline: float | None = None,
+        error: str | None = None,
+        go_on: bool = True,
+    ) -> None:
+        """Give a turn the game's default action."""
+        seat, thread = turn.seat, turn.thread
+        action = self.state.default_action(seat, thread)
+        if action is not None:
+            self.state.apply(seat, action, thread)
+        del self._open[turn.place]
+        body = ActionBody(
+            self.spec.agent_ids[seat],
+            turn.phase,
+            turn.round,
+            turn.id,
+            None if action is None else action.name,
+            action,
+            (),
+            deadline,
+            None,
+            error,
+            thread,
+        )
+        self.log.action(kind, seat, 0, body, None, self._party(thread, seat))
+        self.outbox.append((seat, None))  # its agent may still be thinking
+        self._go_on(seat, action)
