@@ -345,6 +345,10 @@ class Judge:
         """Return whether the seat has an open turn."""
         return seat in self._open
 
+    def open_turns(self) -> list[OpenTurn]:
+        """Return the open turns, by seat."""
+        return sorted(self._open.values(), key=lambda turn: (turn.seat, turn.id))
+
     def open_turn(self, seat: int, round_number: int, legal: tuple[str, ...]) -> None:
         """Ask a seat; its deadline runs from now, or is that of the concurrent phase."""
         self._turns += 1

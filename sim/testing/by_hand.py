@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import msgspec
 
 from sim.game import ActionType, Game, Outcome
-from sim.judge import Judge
 from sim.messages import (
     REFEREE,
     Act,
@@ -24,6 +23,8 @@ from sim.messages import (
     Verdict,
     YourTurn,
 )
+from sim.paced import PacedState
+from sim.paced_judge import appoint
 from sim.record import MatchRecord, MatchSpec
 
 Ask: TypeAlias = YourTurn | PhaseOpen
@@ -55,14 +56,14 @@ class MatchByHand:
         game.check_seats(tuple(agent_ids))
         self.game = game
         self.spec = MatchSpec(index, tuple(agent_ids), seed)
-        self.judge = Judge(self.spec, game)
+        self.judge = appoint(self.spec, game)
         self.now = 0.0
         self.sent: list[list[Update]] = [[] for _ in agent_ids]
         self.script: list[tuple[float, int, ToReferee]] = []
         self.turns: dict[int, int] = {}
         self.lapsed: set[int] = set()
         self._told = [0] * len(agent_ids)
-        self._asks: list[Ask | None] = [None] * len(agent_ids)
+        self._asks: dict[int, Ask] = {}
         self._causes = [0] * len(agent_ids)
 
     def open(self) -> MatchByHand:
@@ -86,17 +87,33 @@ class MatchByHand:
         """What happened so far."""
         return self.judge.log.events
 
-    def ask(self, seat: int) -> Ask | None:
-        """Return what the seat was last asked, if that turn is open."""
-        return self._asks[seat] if self.judge.outcome is None and self.judge.has_turn(seat) else None
+    def ask(self, seat: int, turn: int | None = None) -> Ask | None:
+        """Return what the seat was last asked in an open turn; None when there is none.
+
+        Args:
+            seat: The seat.
+            turn: Number of the turn; None takes the oldest that is open.
+        """
+        open_ = [number for who, number in self.open_turns() if who == seat and turn in (None, number)]
+        return self._asks[open_[0]] if open_ else None
 
     def open_turns(self) -> list[tuple[int, int]]:
-        """Return the open turns as (seat, number)."""
-        return [(seat, ask.turn) for seat in self.seats if (ask := self.ask(seat)) is not None]
+        """Return the open turns as (seat, number), but for those that wait for something else to happen."""
+        return [(turn.seat, turn.id) for turn in self.judge.open_turns() if turn.legal]
 
-    def view(self, seat: int) -> dict[str, Any]:
+    def thread(self, turn: int) -> int:
+        """Return the thread of a turn that was asked for."""
+        return self._asks[turn].thread
+
+    def legal(self, seat: int, turn: int) -> tuple[str, ...]:
+        """Return what the rules let a seat do now in one of its open turns."""
+        state = self.judge.state
+        return state.legal(seat, self.thread(turn)) if isinstance(state, PacedState) else state.legal(seat)
+
+    def view(self, seat: int, thread: int = 0) -> dict[str, Any]:
         """Return what the seat may see of the state."""
-        return self.judge.state.view(seat)
+        state = self.judge.state
+        return state.view(seat, thread) if isinstance(state, PacedState) else state.view(seat)
 
     def state_bytes(self) -> bytes:
         """Return the state as bytes, to compare."""
@@ -144,7 +161,7 @@ class MatchByHand:
     def lapse(self) -> None:
         """Let time pass to the next deadline, and read it."""
         self.now = self.judge.deadline
-        self.lapsed.update(turn for _seat, turn in self.open_turns())
+        self.lapsed.update(turn.id for turn in self.judge.open_turns() if turn.deadline <= self.now)
         self.read(REFEREE, Deadline(self.now))
 
     def record(self) -> MatchRecord:
@@ -158,7 +175,7 @@ class MatchByHand:
             if news or message is not None:
                 self.sent[seat].append(Update(news, message))
             if isinstance(message, (YourTurn, PhaseOpen)):
-                self._asks[seat] = message
+                self._asks[message.turn] = message
                 self.turns[message.turn] = seat
         self.judge.outbox.clear()
 

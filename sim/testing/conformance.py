@@ -15,6 +15,7 @@ from sim.messages import (
     EventKind,
     encode,
 )
+from sim.paced import PacedState
 from sim.record import MatchRecord, MatchSpec
 from sim.replay import rejudge
 from sim.rng import generator
@@ -135,16 +136,29 @@ def _check_looking(game: Game, ids: tuple[str, ...], seed: int) -> None:
     while match.outcome is None:
         state, before = match.judge.state, match.state_bytes()
         for seat in match.seats:
-            views = [msgspec.msgpack.encode(state.view(seat)) for _ in range(2)]
-            assert views[0] == views[1], f"two views of {ids[seat]} differ"
-            state.legal(seat)
             state.private_facts(seat)
-            state.default_action(seat)
+        for seat, thread in _places(match):
+            views = [msgspec.msgpack.encode(match.view(seat, thread)) for _ in range(2)]
+            assert views[0] == views[1], f"two views of {ids[seat]} differ"
+            if isinstance(state, PacedState):
+                state.legal(seat, thread)
+                state.default_action(seat, thread)
+                state.party(thread)
+            else:
+                state.legal(seat)
+                state.default_action(seat)
         state.phase  # noqa: B018
         assert state.outcome() is None, "the game has an outcome, but the match goes on"
         state.stopped("aborted", "aborted")
         assert match.state_bytes() == before, "view, legal, phase, outcome or another of them changed the state"
         random_step(match, rng)
+
+
+def _places(match: MatchByHand) -> list[tuple[int, int]]:
+    """Return where a state can be looked at, as (seat, thread): where the game keeps its own order, what is open."""
+    if isinstance(match.judge.state, PacedState):
+        return [(seat, match.thread(turn)) for seat, turn in match.open_turns()]
+    return [(seat, 0) for seat in match.seats]
 
 
 def _check_end(game: Game, ids: tuple[str, ...], seed: int, budget: Budget | None) -> None:

@@ -133,8 +133,8 @@ def play_randomly(match: MatchByHand, rng: Random, *, lapses: float = 0.05) -> M
             match.lapse()
             continue
         match.now += rng.random() * 1e-3 * game.turn_timeout
-        seat, _turn = rng.choice(turns)
-        ask = match.ask(seat)
+        seat, turn = rng.choice(turns)
+        ask = match.ask(seat, turn)
         assert ask is not None
         match.read(seat, random_act(game, agent_ids, ask, seat, match.next_cause(seat), rng))
     raise AssertionError("random legal play does not end")
@@ -144,8 +144,8 @@ def random_step(match: MatchByHand, rng: Random) -> None:
     """Have one seat that is asked answer at random; now and then its turn lapses instead."""
     turns = match.open_turns()
     assert turns, "no turn is open and the match is not over"
-    seat, _turn = rng.choice(turns)
-    ask = match.ask(seat)
+    seat, turn = rng.choice(turns)
+    ask = match.ask(seat, turn)
     assert ask is not None
     if rng.random() < 0.05:
         match.lapse()

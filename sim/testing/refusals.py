@@ -22,6 +22,7 @@ from sim.messages import (
     Message,
     ToReferee,
 )
+from sim.paced import PacedState
 from sim.replay import rejudge
 from sim.rng import generator
 from sim.testing.by_hand import MatchByHand, state_bytes
@@ -56,14 +57,17 @@ def check_refusals(game: Game, ids: tuple[str, ...], seed: int) -> None:
 def _check_illegal_actions(match: MatchByHand, rng: Random) -> None:
     """Check that what the rules themselves refuse leaves the state as it was."""
     before = match.state_bytes()
-    for seat, _turn in match.open_turns():
-        for name in match.judge.state.legal(seat):
+    for seat, turn in match.open_turns():
+        for name in match.legal(seat, turn):
             kind = match.game.action_types[name]
             for scales in (SCALES, (1e-9,), (1e9,)):
                 action = decode_payload(kind, msgspec.msgpack.encode(random_payload(kind, rng, scales)))
                 state = copy.deepcopy(match.judge.state)
                 try:
-                    state.apply(seat, action)
+                    if isinstance(state, PacedState):
+                        state.apply(seat, action, match.thread(turn))
+                    else:
+                        state.apply(seat, action)
                 except IllegalAction:
                     assert state_bytes(state) == before, f"{action} was refused, and yet changed the state"
 
@@ -87,7 +91,7 @@ def _bad_acts(match: MatchByHand, seat: int, turn: int, rng: Random) -> Iterator
     def act(action: str, payload: bytes, messages: tuple[Message, ...] = (), at: int = turn) -> Act:
         return Act(seat, at, match.next_cause(seat), action, payload, messages)
 
-    legal = match.judge.state.legal(seat) if match.ask(seat) is not None else ()
+    legal = match.legal(seat, turn) if match.ask(seat) is not None else ()
     yield "an unknown action", seat, act("no such action", b"\x80")
     for name, kind in game.action_types.items():
         packed = msgspec.msgpack.encode(random_payload(kind, rng))
@@ -105,9 +109,11 @@ def _bad_acts(match: MatchByHand, seat: int, turn: int, rng: Random) -> Iterator
         yield f"{name} with too much text", seat, act(name, packed, (Message("x" * game.max_bytes),) * 2)
     yield "ten megabytes", seat, act(next(iter(game.action_types)), bytes(10**7))
     yield "a message_only without messages", seat, act(MessageOnly.name, b"\x80")
-    past = [n for n, who in match.turns.items() if who == seat and n != turn]
+    still_open = [turn.id for turn in match.judge.open_turns()]
+    past = [n for n, who in match.turns.items() if who == seat and n not in still_open]
     timed = [name for name, kind in game.action_types.items() if kind is not MessageOnly]
-    over = past if game.turn_order == "round_robin" else [n for n in past if n in match.lapsed]
+    paced = isinstance(match.judge.state, PacedState)
+    over = past if paced or game.turn_order == "round_robin" else [n for n in past if n in match.lapsed]
     for number in over[-3:]:
         yield "an answer to a turn that is over", seat, act(rng.choice(timed), b"\x80", (), number)
     for _now, sender, item in match.script[-20:]:
@@ -116,8 +122,9 @@ def _bad_acts(match: MatchByHand, seat: int, turn: int, rng: Random) -> Iterator
 
 
 def _may_act_unasked(match: MatchByHand, seat: int, name: str) -> bool:
-    concurrent = match.game.turn_order == "concurrent"
-    return concurrent and name in match.judge.state.legal(seat)
+    if isinstance(match.judge.state, PacedState):
+        return False
+    return match.game.turn_order == "concurrent" and name in match.judge.state.legal(seat)
 
 
 def _malformed(kind: type[ActionType], packed: bytes, rng: Random) -> Iterator[tuple[str, bytes]]:
