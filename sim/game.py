@@ -211,6 +211,10 @@ class Game(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """
         raise NotImplementedError
 
+    def seat_ids(self) -> tuple[str, ...] | None:
+        """Return the ids of the seats where the parameters name them; None where the line-up does."""
+        return None
+
     def role(self, agent_ids: tuple[str, ...], seat: int) -> str:
         """Return the name of a seat's role."""
         raise NotImplementedError
