@@ -20,6 +20,9 @@ from sim.games import GAMES, game_type
 
 CONF = Path(__file__).parent / "conf"
 
+_LINE_UP = ("seats", "roles")
+"""What a line-up holds."""
+
 
 class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An experiment in Python.
@@ -53,6 +56,44 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
             raise ConfigError(f"runtime={self.runtime}: there is no such runtime{hint} (there is: {', '.join(known)})")
         settings: Settings = convert(msgspec.yaml.decode(file.read_bytes()), Settings, "runtime")
         return settings
+
+
+def line_up(agents: Mapping[str, Any], game: Game) -> Any:
+    """Return who sits where, `{seat id: {kind: ...}}`.
+
+    A game whose parameters name its seats (`Game.seat_ids`) takes `roles: {ROLE: {kind: ...}}`, and `seats` for those
+    that are to differ; every other game takes `seats` alone.
+
+    Raises:
+        ConfigError: A role or a seat does not exist, or nobody sits at one.
+    """
+    named = game.seat_ids()
+    if named is None:
+        if "roles" in agents:
+            raise ConfigError(f"agents.roles: {game.game_id} takes agents.seats, by seat id")
+        return agents.get("seats")
+    roles = [game.role(named, seat) for seat in range(len(named))]
+    by_seat, by_role = _only(agents, "seats", named), _only(agents, "roles", list(dict.fromkeys(roles)))
+    for agent_id, role in zip(named, roles, strict=True):
+        if agent_id not in by_seat and role not in by_role:
+            raise ConfigError(f"agents: nobody sits at {agent_id}; set agents.roles.{role} or agents.seats.{agent_id}")
+    return {
+        agent_id: by_seat[agent_id] if agent_id in by_seat else by_role[role]
+        for agent_id, role in zip(named, roles, strict=True)
+    }
+
+
+def _only(agents: Mapping[str, Any], key: str, allowed: Sequence[str]) -> Mapping[str, Any]:
+    held = agents.get(key)
+    if held is None:
+        return {}
+    if not isinstance(held, Mapping):
+        raise ConfigError(f"agents.{key}={shown(held)}: a mapping to {{kind: ...}} is needed")
+    for word in held:
+        if word not in allowed:
+            there_is = f"{nearest(str(word), allowed)} (there is: {', '.join(allowed)})"
+            raise ConfigError(f"agents.{key}.{word}={shown(held[word])}: there is no such key{there_is}")
+    return held
 
 
 def agents_from(seats: Any) -> tuple[Agent, ...]:
@@ -174,13 +215,19 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
 def _point(labels: Mapping[str, Any], game: Any, agents: Any) -> Point:
     if not isinstance(game, Mapping):
         raise ConfigError(f"game={shown(game)}: a mapping with a game_id is needed")
-    if not isinstance(agents, Mapping) or "seats" not in agents:
+    if not isinstance(agents, Mapping) or not agents.keys() & _LINE_UP:
         raise ConfigError(f"agents={shown(agents)}: a mapping with seats is needed")
-    other = [str(key) for key in agents if key != "seats"]
+    other = [str(key) for key in agents if key not in _LINE_UP]
     if other:
-        hint = nearest(other[0], ["seats"])
-        raise ConfigError(f"agents.{other[0]}={shown(agents[other[0]])}: there is no such key{hint} (there is: seats)")
-    point = Point(game_from(game), agents_from(agents["seats"]), labels)
+        hint = f"{nearest(other[0], _LINE_UP)} (there is: {', '.join(_LINE_UP)})"
+        raise ConfigError(f"agents.{other[0]}={shown(agents[other[0]])}: there is no such key{hint}")
+    made = game_from(game)
+    point = Point(made, agents_from(line_up(agents, made)), labels)
+    for agent in point.agents:
+        plays = getattr(agent, "games", ())
+        if plays and made.game_id not in plays:
+            where = f"agents.seats.{agent.agent_id}"
+            raise ConfigError(f"{where}: {type(agent).__name__} plays {', '.join(plays)}, not {made.game_id}")
     try:
         point.game.check_seats(point.agent_ids)
     except ConfigError as error:

@@ -14,6 +14,7 @@ import polars as pl
 from experiments.rows import EVENTS, MATCHES
 from experiments.store import RunDirectory
 from sim.errors import RunError
+from sim.game import Outcome
 from sim.record import MatchRecord
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class Run:
 
         Columns: match_index, match_id, point, labels (JSON), game, seed, seats, status, trigger, payoffs (by seat,
         in the game's currency), turns, messages, tokens, cost (US dollars), seconds, error (the first), errors
-        (JSON), uncounted, outcome (JSON).
+        (JSON), uncounted, outcome (JSON), figures (JSON; what is computed from private values).
         """
         return self._collect(self._scan("matches").sort("match_index"))
 
@@ -240,10 +241,10 @@ def _match_name(match: str | int) -> str:
 
 
 def _result(row: dict[str, Any]) -> MatchResult:
-    payoffs = [{"agent_id": a, "utility": u} for a, u in zip(row["seats"], row["payoffs"], strict=True)]
-    details = msgspec.json.decode(row["outcome"])
-    outcome = {"payoffs": payoffs, "trigger": row["trigger"], **details}
-    return MatchResult(row["match_id"], outcome, row["status"], msgspec.json.decode(row["labels"]), row["error"])
+    details, figures = msgspec.json.decode(row["outcome"]), msgspec.json.decode(row["figures"])
+    outcome = Outcome(row["status"], row["trigger"], tuple(row["payoffs"]), details, figures)
+    shape = outcome.to_dict(tuple(row["seats"]))
+    return MatchResult(row["match_id"], shape, row["status"], msgspec.json.decode(row["labels"]), row["error"])
 
 
 def load_run(path: str | Path) -> Run:

@@ -38,6 +38,7 @@ MATCHES = pa.schema(
         ("errors", pa.string()),
         ("uncounted", pa.int32()),
         ("outcome", pa.string()),
+        ("figures", pa.string()),
     ]
 )
 
@@ -132,6 +133,7 @@ def match_table(points: Sequence[PointLabels], records: Sequence[MatchRecord]) -
         text([_json.encode(record.errors) for record in records]),
         numbers([record.uncounted for record in records], pa.int32()),
         text([_json.encode(record.outcome.details) for record in records]),
+        text([_json.encode(record.outcome.figures) for record in records]),
     ]
     return pa.Table.from_arrays(columns, schema=MATCHES)
 
@@ -196,7 +198,13 @@ def _record(row: dict[str, Any], events: list[Event]) -> MatchRecord:
     return MatchRecord(
         spec=MatchSpec(row["match_index"], tuple(row["seats"]), row["seed"], row["point"]),
         events=events,
-        outcome=Outcome(row["status"], row["trigger"], tuple(row["payoffs"]), msgspec.json.decode(row["outcome"])),
+        outcome=Outcome(
+            row["status"],
+            row["trigger"],
+            tuple(row["payoffs"]),
+            msgspec.json.decode(row["outcome"]),
+            msgspec.json.decode(row["figures"]),
+        ),
         turns=row["turns"],
         messages=row["messages"],
         seconds=row["seconds"],

@@ -59,7 +59,7 @@ def test_an_untouched_run_is_confirmed(run: Run) -> None:
 def test_a_change_in_any_column_of_a_match_is_noticed(run: Run, column: str) -> None:
     def edit(rows: Rows) -> None:
         rows[2][column] = '["x"]' if column == "errors" else "x" if column == "error" else other(rows[2][column])
-        if column == "outcome":
+        if column in ("outcome", "figures"):
             rows[2][column] = '{"total_committed":1.0}'
 
     change(run, "matches", edit)
