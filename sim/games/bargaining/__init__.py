@@ -1,0 +1,1 @@
+"""Bargaining: buyers and sellers who settle on prices, and on terms, in words."""

@@ -1,0 +1,254 @@
+"""The tagged protocol: an offer is what stands in a message's tags, and all else is prose.
+
+A message holds one price tag of its own role, `### BUYER_PRICE($X) ###` or `### SELLER_PRICE($X) ###`. Where items
+are chosen it also holds `### ITEMS(a, b) ###`, and in contract mode `### TERMS(name=value; name=value) ###`. The
+word MAKE_DEAL says that the sender would close at its price.
+
+Full-width characters count as the ASCII ones that they stand for. Every pattern is possessive where it repeats, so
+that a message of any size and kind is read in linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final, Literal, NoReturn, TypeAlias
+
+from sim.games.bargaining.terms import (
+    BODY,
+    LARGEST,
+    LIST_TAG,
+    LONGEST,
+    NoOffer,
+    Term,
+    Value,
+    fold,
+    list_kind,
+    number_text,
+    plain_number,
+    read_items,
+    read_terms,
+    shown,
+)
+from sim.messages import Struct
+
+Role: TypeAlias = Literal["buyer", "seller"]
+
+REDACTED: Final = "[redacted]"
+
+# A word ends at ASCII letters and digits alone: in languages without blanks a tag stands right beside other letters.
+_START = r"(?<![a-z0-9])(?<![a-z0-9]_)"
+_FLAGS = re.IGNORECASE | re.ASCII
+# Each pattern looks at one character first: it is more than twice as fast so. An escaped underscore is one of Markdown.
+_PRICE: Final = re.compile(rf"(?=[bs]){_START}(?P<side>buyer|seller)\s*+\\?+_\s*+price{BODY}", _FLAGS)
+_MAKE_DEAL: Final = re.compile(rf"(?=m){_START}make\\?+_deal(?!_*+[a-z0-9])", _FLAGS)
+_SCALED: Final = re.compile(r"\$?\s*+[0-9][0-9.,]*+\s*+(?:k|m|mn|mm|b|bn|thousand|grand|million|billion)\Z", _FLAGS)
+_GROUPED: Final = re.compile(r"\$?\s*+[0-9][0-9.,'\s]*+\Z", re.ASCII)
+
+
+class Offer(Struct, frozen=True):
+    """What a message offers.
+
+    Attributes:
+        price: In currency; above 0, at most 1e15.
+        items: Ids of the chosen products, in the order in which they are on sale; empty where none are chosen.
+        terms: The value of each term by name, in the order of the contract's terms; empty without terms.
+        make_deal: Whether the sender would close at this.
+    """
+
+    price: float
+    items: tuple[str, ...] = ()
+    terms: dict[str, Value] = {}  # noqa: RUF012
+    make_deal: bool = False
+
+
+def read(
+    text: str,
+    role: Role,
+    *,
+    items: Sequence[str] = (),
+    choose: int = 0,
+    terms: Mapping[str, Term] | None = None,
+) -> Offer:
+    """Read the offer in a message.
+
+    MAKE_DEAL counts wherever it is a word of its own: "I will not MAKE_DEAL" says it, since the protocol looks at
+    words and not at meaning; "MAKE_DEALs", "REMAKE_DEAL" and "MAKE_DEAL_NOT" are other words. The other side's tag
+    may be quoted, and the same price may be tagged twice.
+
+    Args:
+        text: The message.
+        role: The sender's role.
+        items: Ids of the products on sale.
+        choose: How many of them an offer must name; 0: none, and an ITEMS tag is prose.
+        terms: The terms that an offer must set, by name; none: a TERMS tag is prose.
+
+    Raises:
+        NoOffer: There is no offer, or no clear one.
+    """
+    text = fold(text)
+    return Offer(
+        price=_read_price(text, role),
+        items=read_items(text, items, choose) if choose else (),
+        terms=read_terms(text, terms) if terms else {},
+        make_deal=_MAKE_DEAL.search(text) is not None,
+    )
+
+
+def write(
+    price: float,
+    role: Role,
+    *,
+    items: Sequence[str] = (),
+    terms: Mapping[str, Value] | None = None,
+    make_deal: bool = False,
+) -> str:
+    """Write an offer as a line of tags, which `read` reads as the same offer to the last digit.
+
+    Raises:
+        ValueError: The price is not above 0 and at most 1e15.
+    """
+    if not 0 < price <= LARGEST:
+        raise ValueError(f"price={price}: a price above 0 and at most {LARGEST:g} is needed")
+    tags = [f"### {role.upper()}_PRICE(${number_text(price)}) ###"]
+    if items:
+        tags.append(f"### ITEMS({', '.join(items)}) ###")
+    if terms:
+        values = ((n, v if isinstance(v, str) else number_text(v)) for n, v in terms.items())
+        tags.append(f"### TERMS({'; '.join(f'{name}={value}' for name, value in values)}) ###")
+    return " ".join([*tags, "MAKE_DEAL"] if make_deal else tags)
+
+
+def redact(
+    text: str, amount: float, role: Role | None, *, choose: int = 0, terms: Collection[str] | None = None
+) -> str:
+    """Return a message in which a price is hidden wherever it is named, outside the sender's own tags.
+
+    The price is found as "16000", "$16,000.00", "16 000", "16'000", "16.000,00", "16k" and "16 thousand", alone or
+    with a currency beside it, in full-width digits as well, and rounded to cents where it has more digits. It is
+    not found in a longer number (116000, 16000.5), in a name (16000X, item_16000), or as a percentage or a time.
+    Words ("sixteen thousand") and sums are beyond it.
+
+    The other side's tag is prose like any other: else a seat could name its price there.
+
+    Args:
+        text: The message.
+        amount: The price that is to be hidden.
+        role: The sender's role: its price tags with a number in them are left as they are, it may offer what it
+            likes. None: nothing in the text is an offer, all of it is prose.
+        choose: How many products an offer names; where it does, the ITEMS tag is left as it is.
+        terms: The terms that an offer sets; where there are any, the TERMS tag is left as it is.
+    """
+
+    def covered(tag: re.Match[str]) -> str:
+        if not tag["closed"]:
+            return tag[0]
+        kind = list_kind(tag) if tag.re is LIST_TAG else tag["side"].lower()
+        own = kind == role and plain_number(tag["body"]) is not None
+        return "#" * len(tag[0]) if own or kind in lists else tag[0]
+
+    lists = [kind for kind, used in (("ITEMS", choose), ("TERMS", terms)) if role and used]
+    prose = LIST_TAG.sub(covered, _PRICE.sub(covered, fold(text)))
+    hidden = (amount, round(amount, 2) or amount)
+    parts, end = [], 0
+    for number in _NUMBER.finditer(prose):
+        if not _in_a_name(prose, number) and any(value in hidden for value in _readings(number)):
+            parts += [text[end : number.start()], REDACTED]
+            end = number.end()
+    return "".join([*parts, text[end:]])
+
+
+# ── the price tag ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read_price(text: str, role: Role) -> float:
+    price: float | None = None
+    other = False
+    for tag in _PRICE.finditer(text):
+        if tag["side"].lower() != role:
+            other = True
+            continue
+        amount = _read_amount(tag, role)
+        if price is not None and amount != price:
+            _refuse(role, f"it must hold one price, and there are ${number_text(price)} and ${number_text(amount)}")
+        price = amount
+    if price is None:
+        theirs = "SELLER" if role == "buyer" else "BUYER"
+        _refuse(role, f"{theirs}_PRICE is the other side's tag" if other else "there is no price tag of yours in it")
+    return price
+
+
+def _read_amount(tag: re.Match[str], role: Role) -> float:
+    body = tag["body"].strip()
+    if not tag["closed"]:
+        _refuse(role, f"a price tag of yours is not closed: the amount, then ')', not {shown(body)}")
+    amount = plain_number(body)
+    if amount is None:
+        _refuse(role, f"{shown(body)} is not a plain number; {_advice(body)}")
+    if amount <= 0:
+        _refuse(role, f"a price is above 0, not {shown(body)}")
+    if amount > LARGEST:
+        _refuse(role, f"a price is at most ${number_text(LARGEST)}, not {shown(body)}")
+    return amount
+
+
+def _advice(body: str) -> str:
+    if body.startswith(("-", "−")):
+        return "a price is above 0"
+    if len(body) <= LONGEST and _SCALED.match(body):
+        return "write all its digits, without k or M, such as 14,000"
+    if len(body) <= LONGEST and _GROUPED.match(body):
+        return "commas go between thousands and a point before decimals, such as 12,500.00"
+    return "write digits alone, such as $14,000 or 14000.50"
+
+
+def _refuse(role: Role, reason: str) -> NoReturn:
+    raise NoOffer(
+        f"You MUST include ### {role.upper()}_PRICE($X) ### in your response, X being your price: {reason}. "
+        "Prices outside the tag are not offers."
+    )
+
+
+# ── numbers in prose ────────────────────────────────────────────────────────────────────────────────────
+
+_NUMBER: Final = re.compile(
+    r"""
+    (?=[$€£¥₹.0-9])
+    (?P<sign>[$€£¥₹][ ]?+)?+
+    (?P<point>(?<![.0-9a-z_])\.)?+
+    (?>(?P<whole>[0-9]{1,3}(?P<by>[,.' ])[0-9]{3}(?![0-9])(?:(?P=by)[0-9]{3}(?![0-9]))*+|[0-9]++)
+       (?P<cents>\.[0-9]++|,[0-9]{1,2}(?![0-9]))?+)
+    (?:[ -]?(?P<scale>k|thousand|grand|million|mm?|mn)(?![a-z]))?+
+    (?:usd|eur|gbp|dollars?|bucks)?+
+    (?=(?P<more>[a-z]|_[a-z0-9]|[ ]?%|:[0-9])?)
+    """,
+    _FLAGS | re.VERBOSE,
+)
+"""A whole number with all that belongs to it; it always matches to the end, so that no part of one is looked at."""
+
+_CURRENCIES: Final = ("usd", "eur", "gbp")
+
+
+def _in_a_name(text: str, number: re.Match[str]) -> bool:
+    """Tell whether a number belongs to a name, a percentage or a time: it is no price then."""
+    if number["more"]:
+        return True
+    before = text[max(0, number.start() - 3) : number.start()].lower()
+    if number["sign"] or before in _CURRENCIES or not before:
+        return False
+    name = before[:-1] if before.endswith("_") else before
+    return name[-1:].isascii() and name[-1:].isalnum()
+
+
+def _readings(number: re.Match[str]) -> Iterator[float]:
+    """Yield what a number may mean: "16.000" is 16 in one country and 16,000 in another."""
+    if number.end() - number.start() > LONGEST:
+        return
+    whole, by, cents = number["whole"], number["by"], (number["cents"] or "")[1:]
+    scale = (number["scale"] or "").lower()
+    power = 0 if not scale else 3 if scale in ("k", "thousand", "grand") else 6
+    digits = whole.replace(by, "") if by else whole
+    point = "." if number["point"] else ""
+    yield float(f"{point}{digits}.{cents}e{power}" if not point else f".{digits}e{power}")
+    if by == "." and whole.count(by) == 1 and not cents:
+        yield float(f"{whole}e{power}")
