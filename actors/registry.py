@@ -16,6 +16,7 @@ import msgspec
 from actors.agent import Agent
 from actors.scripted.collusion import Colluder
 from actors.scripted.common import PassAgent, RandomAgent
+from actors.scripted.pledge import Pledger
 from actors.scripted.provision_point import Coordinator, FreeRider, RationalContributor, ZeroIntelligence
 from sim.errors import ConfigError
 
@@ -25,6 +26,7 @@ AGENTS: Final[Mapping[str, type[Agent]]] = MappingProxyType(
         "coordinator": Coordinator,
         "free_rider": FreeRider,
         "pass": PassAgent,
+        "pledger": Pledger,
         "random": RandomAgent,
         "rational": RationalContributor,
         "zero_intelligence": ZeroIntelligence,
