@@ -97,6 +97,26 @@ def print_agents(*, as_json: bool) -> None:
     _print_rows(describe_files("agents"), "file", "")
 
 
+def print_tasks(family: str | None, market: str | None, *, as_json: bool) -> None:
+    """Print the bargaining tasks of a family, of a type of market, or all.
+
+    Raises:
+        ConfigError: There is no such family or type.
+    """
+    from experiments.tasks import families, select_tasks
+
+    tasks = select_tasks(family, market)
+    if as_json:
+        print_json([{"name": t.name, "family": t.family, "title": t.title, "game": t.parameters} for t in tasks])
+        return
+    for name, about in families():
+        rows = [{"task": t.name, "type": t.market, "title": t.title} for t in tasks if t.family == name]
+        if rows:
+            _print_head(name, about)
+            _print_rows(rows, "task", "type", "")
+    print_line(f"{len(tasks)} tasks; play one with: quorum run task={tasks[0].name}")
+
+
 def _print_head(name: str, summary: str) -> None:
     print_line(name, "bold cyan")
     console.print(summary, markup=False)

@@ -43,8 +43,9 @@ def run(
     """Play matches, and show what came out.
 
     \b
-    game=FILE         the game: provision_point/full, provision_point/simple
-    agents=FILE       who plays: provision_point/mixed, provision_point/attackers
+    game=FILE         the game: provision_point/full, principal_agent/bounty, bargaining
+    agents=FILE       who plays: provision_point/mixed, bargaining/boulware
+    task=NAME         a bargaining task, a family of them, a type of market, or all
     runtime=NAME      where: local (this process), ray (an actor each), packed
     num_matches=100   matches for each point of a grid
     seed=0            the same seed gives the same matches
@@ -55,7 +56,7 @@ def run(
       quorum run game.threshold=100,150,200 agents.seats.rational.margin=0,0.1
       quorum run agents=provision_point/rational,provision_point/attackers
       quorum run agents.seats.zero.kind=random +agents.seats.x.kind=pass
-    `quorum games` and `quorum agents` list the keys, the kinds and the files.
+    `quorum games`, `quorum agents` and `quorum tasks` list the keys, the kinds, the files and the tasks.
     """
     from experiments.config import compose
     from experiments.display import print_results, watch
@@ -144,6 +145,21 @@ def agents(as_json: AsJson = False) -> None:
     from experiments.catalog import print_agents
 
     print_agents(as_json=as_json)
+
+
+@app.command()
+def tasks(
+    family: Annotated[str | None, typer.Option(help="Those of a family, such as vehicles.")] = None,
+    market: Annotated[
+        str | None,
+        typer.Option("--type", help="Those of a type of market, such as 1B1PMS (buyers, products, sellers)."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the bargaining tasks; `quorum run task=NAME` plays one, task=FAMILY, task=TYPE or task=all several."""
+    from experiments.catalog import print_tasks
+
+    print_tasks(family, market, as_json=as_json)
 
 
 @app.command()

@@ -31,8 +31,11 @@ GROUPS = ("game", "agents", "runtime")
 ONCE = ("runtime", "num_matches", "seed", "out")
 """Keys that a whole run has one of: a grid cannot vary them."""
 
-KEYS = ("game", "agents", "runtime", "num_matches", "seed", "out")
+KEYS = ("game", "agents", "task", "runtime", "num_matches", "seed", "out")
 """What a configuration holds."""
+
+TASK_GAME = "bargaining"
+"""The game that tasks are for."""
 
 
 class Setting:
@@ -56,8 +59,10 @@ class Setting:
         self.text = text
         self.adds = bool(override.is_add())
         self.deletes = bool(override.is_delete())
-        self.sweeps = bool(override.is_sweep_override())
         self.values: list[Any] = _values(self.key, override)
+        if self.key == "task":
+            self.values = _task_names(self.values)
+        self.sweeps = bool(override.is_sweep_override()) or len(self.values) > 1
 
     @property
     def chooses(self) -> bool:
@@ -80,14 +85,41 @@ def compose_points(folders: Sequence[Path], texts: Sequence[str]) -> Iterator[tu
     """
     settings = [Setting(text) for text in texts]
     _check(settings, folders)
-    bases: dict[tuple[str, ...], DictConfig] = {}
+    line_ups = options(folders, "agents")
+    bases: dict[tuple[str, str | None], DictConfig] = {}
     for values in itertools.product(*(setting.values for setting in settings)):
         chosen = [(setting, value) for setting, value in zip(settings, values, strict=True)]
-        files = tuple(f"{setting.key}={value}" for setting, value in chosen if setting.chooses)
-        if files not in bases:
-            bases[files] = _load(folders, files)
-        config = _with(bases[files], [(setting, value) for setting, value in chosen if not setting.chooses])
+        task = next((value for setting, value in chosen if setting.key == "task"), None)
+        files = _files({setting.key: str(value) for setting, value in chosen if setting.chooses}, task, line_ups)
+        base = bases.get((files, task))
+        if base is None:
+            base = bases[files, task] = _of_task(_load(folders, files.split()), task)
+        config = _with(base, [(setting, value) for setting, value in chosen if setting.key not in (*GROUPS, "task")])
         yield {s.key: _label(config, s, value) for s, value in chosen if s.sweeps}, config
+
+
+def _files(named: dict[str, str], task: str | None, line_ups: Sequence[str]) -> str:
+    """Return the files to compose; a game is played by the line-up of its own name where none is chosen."""
+    if task is not None:
+        named.setdefault("game", TASK_GAME)
+    game = named.get("game")
+    if game is not None and "agents" not in named:
+        fitting = (game, f"{game.split('/')[0]}/mixed")
+        named["agents"] = next((name for name in fitting if name in line_ups), "provision_point/mixed")
+    return " ".join(f"{key}={value}" for key, value in named.items())
+
+
+def _of_task(config: DictConfig, task: str | None) -> DictConfig:
+    """Put the parameters of a task in place of those of the game's file."""
+    if task is None:
+        return config
+    from experiments.tasks import find_task
+
+    if (game_id := config.game.get("game_id")) != TASK_GAME:
+        raise ConfigError(f"task={task}: tasks are for game={TASK_GAME}, not {game_id}")
+    for key, value in find_task(task).parameters.items():
+        OmegaConf.update(config, f"game.{key}", value, merge=False, force_add=True)
+    return config
 
 
 def options(folders: Sequence[Path], group: str) -> list[str]:
@@ -121,6 +153,13 @@ def _values(key: str, override: Override) -> list[Any]:
     if len({repr(value) for value in values}) < len(values):
         raise ConfigError(f"{override.input_line}: the same value is there more than once")
     return values
+
+
+def _task_names(values: Sequence[Any]) -> list[Any]:
+    """Return the tasks that are meant: by name, by family, by type of market, or all."""
+    from experiments.tasks import choose_tasks
+
+    return list(dict.fromkeys(task.name for word in values for task in choose_tasks(str(word))))
 
 
 def _plain(value: Any) -> Any:
