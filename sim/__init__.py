@@ -15,6 +15,7 @@ from sim.errors import (
     TooLarge,
 )
 from sim.game import ActionType, Game, MessageOnly, Outcome, Pass, Phase
+from sim.games.principal_agent import PrincipalAgentGame
 from sim.games.provision_point import ProvisionPointGame
 from sim.messages import Message
 from sim.record import MatchRecord, MatchSpec
@@ -41,6 +42,7 @@ __all__ = [
     "Outcome",
     "Pass",
     "Phase",
+    "PrincipalAgentGame",
     "ProvisionPointGame",
     "QuorumError",
     "RecordMismatch",

@@ -27,7 +27,23 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"valuations": {"agent_2": 80}},
         {"mode": "simple", "valuations": {"agent_1": 70, "agent_2": 70}},
         {"max_turns": 3},
-    ]
+    ],
+    "principal-agent": [
+        {},
+        {
+            "outcome_levels": [
+                {"label": "ok", "threshold": 40, "payment": 5},
+                {"label": "no", "threshold": 1, "payment": 0},
+            ]
+        },
+        {"max_clarify_rounds": 0},
+        {"oracle": "consumer"},
+        {"shape": "bounty", "winners": 3, "accept_level": 20.0},
+        {"shape": "bounty", "oracle": "consumer", "accept_level": "partial"},
+        {"shape": "chain", "depth": 2},
+        {"shape": "chain", "depth": 5, "oracle": "consumer", "max_rounds_offer": 9},
+        {"max_turns": 3},
+    ],
 }
 
 
@@ -42,13 +58,21 @@ def provision_budget(state: Any, outcome: Outcome) -> float | None:
     return sum(state.reservation_values) if outcome.trigger == "threshold_met" else -paid
 
 
+def nothing_is_made(state: Any, outcome: Outcome) -> float | None:
+    """What one pays another gets."""
+    return 0.0
+
+
+BUDGETS = {"provision-point": provision_budget, "principal-agent": nothing_is_made}
+
+
 @pytest.mark.parametrize(
     ("game_id", "parameters"),
     [(game_id, parameters) for game_id, several in VARIANTS.items() for parameters in several],
     ids=str,
 )
 def test_every_game_of_the_product_passes(game_id: str, parameters: dict[str, Any]) -> None:
-    check_game(GAMES[game_id](**parameters), budget=provision_budget, seeds=range(3))
+    check_game(GAMES[game_id](**parameters), budget=BUDGETS.get(game_id), seeds=range(3))
 
 
 def test_every_registered_game_has_a_variant_here() -> None:

@@ -1,0 +1,209 @@
+"""One delegation, from the offer to the payment: the state machine that every shape of the game is made of."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import field
+
+from sim.errors import IllegalAction
+from sim.game import ActionType, Pass
+from sim.games.principal_agent.actions import (
+    AcceptContract,
+    AnswerClarification,
+    AskClarification,
+    DelegateTask,
+    PostContract,
+    RecordOutcomeScore,
+    RejectContract,
+    SkipClarify,
+    SubmitDeliverable,
+)
+from sim.games.principal_agent.contract import UNREACHED, Contract, checked
+from sim.games.principal_agent.parameters import Parameters
+
+PhaseName: TypeAlias = Literal["offer", "clarify", "respond", "execute", "verify"]
+
+
+class Delegation(msgspec.Struct, kw_only=True):
+    """A principal, a worker and an oracle (seat numbers), and how far they have come.
+
+    One seat is to move at any time. The fields from `contract` on, but for the last three, are what the seats see.
+
+    Attributes:
+        game: The parameters.
+        principal: Who posts the contract, and pays.
+        worker: Who delivers.
+        oracle: Who scores; the principal itself where the consumer does.
+        phase: The phase, as in the seed.
+        offers: Turns of the principal that brought no contract.
+        contract: What was posted.
+        clarifications: Questions, each with its answer or None.
+        accepted: Whether the worker accepted; None before it said.
+        deliverable: What it delivered.
+        outcome_score: What the oracle made of it, from 0 to 100.
+        outcome_label: The highest outcome level that the score reaches, or "none".
+        payment: What the principal pays the worker, in currency.
+        effort_cost: What the deliverable cost the worker, in currency: its private matter.
+        reason: How it ended; None while it goes on.
+    """
+
+    game: Parameters
+    principal: int
+    worker: int
+    oracle: int
+    phase: PhaseName = "offer"
+    offers: int = 0
+    contract: Contract | None = None
+    clarifications: list[dict[str, str | None]] = field(default_factory=list)
+    accepted: bool | None = None
+    deliverable: str | None = None
+    outcome_score: float | None = None
+    outcome_label: str | None = None
+    payment: float | None = None
+    effort_cost: float | None = None
+    reason: str | None = None
+
+    @property
+    def party(self) -> tuple[int, ...]:
+        """The seats that take part, in order."""
+        return tuple(sorted({self.principal, self.worker, self.oracle}))
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self.reason is not None
+
+    @property
+    def mover(self) -> int:
+        """The seat that is to move; an open question is the principal's turn."""
+        if self.phase == "offer" or (self.phase == "clarify" and self._asked()):
+            return self.principal
+        return self.oracle if self.phase == "verify" else self.worker
+
+    @property
+    def round(self) -> int:
+        """The round of the phase, from 1: of offers, or of questions."""
+        if self.phase == "offer":
+            return self.offers + 1
+        return self._answered() + 1 if self.phase == "clarify" else 1
+
+    def _asked(self) -> bool:
+        return bool(self.clarifications) and self.clarifications[-1]["answer"] is None
+
+    def _answered(self) -> int:
+        return len(self.clarifications) - self._asked()
+
+    def legal(self, seat: int) -> tuple[str, ...]:
+        """Return the actions that the seat may take."""
+        if self.over or seat != self.mover:
+            return ()
+        if self.phase != "clarify":
+            return _LEGAL[self.phase]
+        return _LEGAL_ANSWERS if self._asked() else _LEGAL_QUESTIONS
+
+    def default_action(self) -> ActionType:
+        """Return what a silent seat does: skip in clarify, else nothing, which has its consequences."""
+        return SkipClarify() if self.phase == "clarify" else Pass()
+
+    def apply(self, action: Any) -> None:
+        """Apply a legal action of the seat that is to move, or its silence.
+
+        Raises:
+            IllegalAction: The outcome levels of a contract make no payment schedule.
+        """
+        match action:
+            case PostContract():
+                self.post(self.drawn_up(action))
+            case AskClarification(question=question):
+                self.clarifications.append({"question": question, "answer": None})
+            case AnswerClarification(answer=answer):
+                self.clarifications[-1]["answer"] = answer
+                if len(self.clarifications) >= self.game.max_clarify_rounds:
+                    self.phase = "respond"
+            case SkipClarify():
+                self.phase = "respond"
+            case AcceptContract():
+                self.accepted, self.phase = True, "execute"
+            case RejectContract():
+                self.accepted, self.reason = False, "contract_rejected"
+            case SubmitDeliverable(content=content, effort_cost=cost):
+                self.deliverable, self.effort_cost, self.phase = content, cost, "verify"
+            case RecordOutcomeScore(score=score):
+                self._score(score)
+            case Pass():
+                self._lapse()
+
+    def drawn_up(self, action: PostContract | DelegateTask) -> Contract:
+        """Return the contract that an action offers.
+
+        Raises:
+            IllegalAction: Its outcome levels make no payment schedule.
+        """
+        levels = self.game.outcome_levels
+        try:
+            if action.outcome_levels is not None:
+                levels = checked(action.outcome_levels)
+            if self.game.shape == "bounty":
+                self.game.accepted_from(levels)
+        except ValueError as error:
+            raise IllegalAction(str(error)) from None
+        return Contract(action.task_description, action.success_criteria, levels)
+
+    def post(self, contract: Contract) -> None:
+        """Post a contract."""
+        self.contract = contract
+        self.phase = "clarify" if self.game.max_clarify_rounds else "respond"
+
+    def _score(self, score: float) -> None:
+        assert self.contract is not None
+        level = self.contract.level_of(score)
+        self.outcome_score = score
+        self.outcome_label = UNREACHED if level is None else level.label
+        self.payment = 0.0 if level is None else level.payment
+        self.reason = f"task_resolved_{self.outcome_label}"
+
+    def _lapse(self) -> None:
+        if self.phase == "offer":
+            self.offers += 1
+            if self.offers < self.game.max_rounds_offer:
+                return
+        self.reason = _SILENCE[self.phase]
+
+    def view(self) -> dict[str, Any]:
+        """Build what those who take part see; `action_history` is added for them."""
+        return {
+            "contract": None if self.contract is None else self.contract.view(),
+            "clarifications": self.clarifications,
+            "accepted": self.accepted,
+            "deliverable": self.deliverable,
+            "outcome_score": self.outcome_score,
+            "outcome_label": self.outcome_label,
+            "payment": self.payment,
+        }
+
+    def result(self, reason: str) -> dict[str, Any]:
+        """Return how it ended, as outcomes report it; the reason is given for one that was cut off."""
+        said: dict[str, Any] = {"reason": self.reason or reason}
+        if self.outcome_score is not None:
+            for key in ("outcome_score", "outcome_label", "payment"):
+                said[key] = getattr(self, key)
+        return said
+
+    def pay(self, utilities: list[float]) -> None:
+        """Add what it pays to the utilities of all seats: worker = +payment, principal = -payment."""
+        if self.payment is not None:
+            utilities[self.worker] += self.payment
+            utilities[self.principal] -= self.payment
+
+
+_LEGAL = {
+    "offer": ("post_contract",),
+    "respond": ("accept_contract", "reject_contract"),
+    "execute": ("submit_deliverable",),
+    "verify": ("record_outcome_score",),
+}
+_LEGAL_QUESTIONS = ("ask_clarification", "accept_contract", "reject_contract", "skip_clarify")
+_LEGAL_ANSWERS = ("answer_clarification", "skip_clarify")
+_SILENCE = {"offer": "no_contract", "respond": "no_response", "execute": "not_delivered", "verify": "not_scored"}

@@ -1,0 +1,106 @@
+"""The principal-agent game: its parameters, and the shape that they choose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from types import MappingProxyType
+from typing import ClassVar
+
+from sim.errors import ConfigError
+from sim.game import ActionType, Goal, MessageOnly, State, check_agent_ids
+from sim.games.principal_agent import bounty, chain, rules
+from sim.games.principal_agent.actions import (
+    AcceptContract,
+    AnswerClarification,
+    AskClarification,
+    DelegateTask,
+    PostContract,
+    RecordOutcomeScore,
+    RejectContract,
+    SkipClarify,
+    SubmitDeliverable,
+)
+from sim.games.principal_agent.parameters import Parameters
+
+_KINDS: tuple[type[ActionType], ...] = (
+    PostContract,
+    AskClarification,
+    AnswerClarification,
+    SkipClarify,
+    AcceptContract,
+    RejectContract,
+    SubmitDeliverable,
+    RecordOutcomeScore,
+    MessageOnly,
+)
+_ACTIONS: Mapping[str, type[ActionType]] = MappingProxyType({kind.name: kind for kind in _KINDS})
+_CHAIN_ACTIONS: Mapping[str, type[ActionType]] = MappingProxyType({**_ACTIONS, DelegateTask.name: DelegateTask})
+
+
+class PrincipalAgentGame(Parameters, frozen=True, kw_only=True):
+    """A principal delegates a task by a contract; a worker delivers; an oracle's score says what is paid.
+
+    Mechanism: pay by outcome under hidden effort (Holmström, 1979, "Moral hazard and observability"). The parameters
+    are those of `Parameters`. The seats, by shape (without the oracles where `oracle` is "consumer"):
+
+    - single: principal, worker, oracle;
+    - bounty: principal, two workers or more, oracle;
+    - chain: principal, worker, oracle, and then a worker and an oracle for each level of `depth`.
+
+    A seat that does not answer skips in clarify. Elsewhere its silence is the end: `no_contract` after
+    `max_rounds_offer` turns, `no_response`, `not_delivered`, `not_scored`, all without a payment.
+    """
+
+    game_id: ClassVar[str] = "principal-agent"
+
+    @property
+    def action_types(self) -> Mapping[str, type[ActionType]]:  # type: ignore[override]
+        """The actions of the shape, by name."""
+        return _CHAIN_ACTIONS if self.shape == "chain" else _ACTIONS
+
+    @property
+    def goal(self) -> Goal | None:  # type: ignore[override]
+        """The share of matches that reach the highest configured outcome level, or award the bounty."""
+        if self.shape == "bounty":
+            return Goal("awarded", bounty.AWARDED)
+        best = self.outcome_levels[-1].label
+        return Goal(best, f"task_resolved_{best}")
+
+    def check_seats(self, agent_ids: tuple[str, ...]) -> None:
+        """Check that there are as many seats as the shape has roles."""
+        check_agent_ids(agent_ids)
+        seats = len(agent_ids)
+        if self.shape == "bounty":
+            workers = max(2, self.winners)
+            least = workers + (1 if self.oracle == "consumer" else 2)
+            if seats < least:
+                what = f"shape=bounty, winners={self.winners} needs at least {least} seats"
+                raise ConfigError(f"{what}: {self._order()}; {seats} given")
+            return
+        needed = max(map(max, self.parties(0))) + 1
+        if seats != needed:
+            depth = f", depth={self.depth}" if self.shape == "chain" else ""
+            what = f"shape={self.shape}{depth}, oracle={self.oracle} needs {needed} seats"
+            raise ConfigError(f"{what}: {self._order()}; {seats} given")
+
+    def _order(self) -> str:
+        if self.shape == "bounty":
+            return "the principal, the workers" + ("" if self.oracle == "consumer" else ", the oracle")
+        roles = range(max(map(max, self.parties(0))) + 1)
+        return ", ".join(self.role(("",) * len(roles), seat) for seat in roles)
+
+    def role(self, agent_ids: tuple[str, ...], seat: int) -> str:
+        """Return "principal", "worker" or "oracle"; a worker that delegates is a worker all the same."""
+        if seat == 0:
+            return "principal"
+        return "worker" if any(worker == seat for _, worker, _ in self.parties(len(agent_ids))) else "oracle"
+
+    def rules_text(self, role: str) -> str:
+        """Say the rules in words, to a principal, a worker or an oracle."""
+        return rules.text(self, role)
+
+    def start(self, agent_ids: tuple[str, ...], rng: Random) -> State:
+        """Return the state at the beginning; nothing is drawn."""
+        module = bounty if self.shape == "bounty" else chain
+        return module.start(self, agent_ids)
