@@ -152,7 +152,7 @@ def tasks(
     family: Annotated[str | None, typer.Option(help="Those of a family, such as vehicles.")] = None,
     market: Annotated[
         str | None,
-        typer.Option("--type", help="Those of a type of market, such as 1B1PMS (buyers, products, sellers)."),
+        typer.Option("--type", help="Those of a type of market (buyers, products, sellers)."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
