@@ -15,6 +15,7 @@ from sim.errors import (
     TooLarge,
 )
 from sim.game import ActionType, Game, MessageOnly, Outcome, Pass, Phase
+from sim.games.bargaining import BargainingGame
 from sim.games.principal_agent import PrincipalAgentGame
 from sim.games.provision_point import ProvisionPointGame
 from sim.messages import Message
@@ -25,6 +26,7 @@ from sim.replay import rejudge
 __all__ = [
     "ActionType",
     "Address",
+    "BargainingGame",
     "Clock",
     "CodecError",
     "ConfigError",

@@ -8,11 +8,12 @@ from types import MappingProxyType
 
 from sim.errors import ConfigError
 from sim.game import Game
+from sim.games.bargaining import BargainingGame
 from sim.games.principal_agent import PrincipalAgentGame
 from sim.games.provision_point import ProvisionPointGame
 
 GAMES: Mapping[str, type[Game]] = MappingProxyType(
-    {kind.game_id: kind for kind in (ProvisionPointGame, PrincipalAgentGame)}
+    {kind.game_id: kind for kind in (ProvisionPointGame, PrincipalAgentGame, BargainingGame)}
 )
 """The games of the product, by id. Read-only: a game of one's own is passed as an object or by import path."""
 

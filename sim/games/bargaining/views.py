@@ -1,0 +1,132 @@
+"""What a seat of the bargaining game sees: its own conversations, and its own reservation prices."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import fsum
+from typing import TYPE_CHECKING, Any
+
+from sim.games.bargaining.terms import number_text
+from sim.games.bargaining.thread import ROLES, Thread
+
+if TYPE_CHECKING:
+    from sim.games.bargaining.state import BargainingState
+
+
+def private_facts(state: BargainingState, seat: int) -> dict[str, Any]:
+    """Return what a seat alone is told at the beginning: its reservation prices, who it is, its weights."""
+    game = state.game
+    facts: dict[str, Any] = {"my_reservation_prices": state.amounts[seat]}
+    if game.sides[seat].about:
+        facts["about"] = game.sides[seat].about
+    if game.terms:
+        facts["my_weights"] = state.weights[seat]
+    return facts
+
+
+def thread(state: BargainingState, seat: int, it: Thread) -> dict[str, Any]:
+    """Build what a seat sees in a conversation of its own."""
+    game, layout = state.game, state.game.layout
+    side = 0 if seat == it.seats[0] else 1
+    seller, products = it.seats[1], it.products
+    own, listed = state.amounts[seat], state.list_prices[seller]
+    bid, ask = it.standing
+    built: dict[str, Any] = {
+        "role": ROLES[side],
+        "thread": it.number,
+        "partner": state.agent_ids[it.seats[1 - side]],
+        "status": it.status,
+        "round": state.round,
+        "max_rounds": game.max_rounds,
+        "deal_rule": game.deal_rule,
+        "lot": game.lot,
+        "products": {product: layout.goods[product] for product in products},
+        "offers": {"buyer": bid, "seller": ask},
+        "history": it.history,
+        "transcript": it.transcript(side, game.window),
+    }
+    if game.choose is None:
+        built["my_reservation_price"] = total(own, products)
+        built["list_price"] = total(listed, products)
+    else:
+        built["choose"] = game.choose
+        built["on_sale"] = state.on_sale(it)
+    if len(products) > 1:
+        built["my_reservation_prices"] = {product: own[product] for product in products}
+        built["list_prices"] = {product: listed[product] for product in products}
+    if game.terms:
+        built["terms"] = layout.terms
+        built["my_weights"] = state.weights[seat]
+    if side == 1:
+        built["stock"] = {product: state.ledger.available(seller, product) for product in products}
+    if len(layout.of_seat[seat]) > 1:
+        built["others"] = [line(state, seat, n) for n in layout.of_seat[seat] if n != it.number]
+    return built
+
+
+def lobby(state: BargainingState, seat: int) -> dict[str, Any]:
+    """Build what a seat sees that is to choose whom to talk to: a line for each of its conversations."""
+    game = state.game
+    return {
+        "role": ROLES[seat >= len(game.buyers)],
+        "thread": 0,
+        "round": state.round,
+        "max_rounds": game.max_rounds,
+        "lot": game.lot,
+        "my_reservation_prices": state.amounts[seat],
+        "threads": [line(state, seat, number) for number in game.layout.of_seat[seat]],
+    }
+
+
+def line(state: BargainingState, seat: int, number: int) -> dict[str, Any]:
+    """Say in a line how another conversation of a seat stands."""
+    it = state.threads[number - 1]
+    bid, ask = it.standing
+    return {
+        "thread": number,
+        "partner": state.agent_ids[it.seats[1 if seat == it.seats[0] else 0]],
+        "products": it.products,
+        "status": it.status,
+        "list_price": total(state.list_prices[it.seats[1]], it.products) if state.game.choose is None else None,
+        "buyer_price": bid["price"] if bid is not None else None,
+        "seller_price": ask["price"] if ask is not None else None,
+    }
+
+
+def total(amounts: dict[str, float], products: tuple[str, ...]) -> float:
+    """Return what the products of a lot come to; rounded once."""
+    return amounts[products[0]] if len(products) == 1 else fsum([amounts[product] for product in products])
+
+
+# ── what is hidden from counterparts ────────────────────────────────────────────────────────────────────
+
+
+def secrets(state: BargainingState, seat: int) -> list[float]:
+    """Return the amounts that others are not to read: a seat's reservation prices, and those of its bundles."""
+    own = state.amounts[seat]
+    amounts = [*own.values()]
+    if state.game.lot == "bundle":
+        threads = state.threads
+        amounts += [total(own, threads[number - 1].products) for number in state.game.layout.of_seat[seat]]
+    return [amount for amount in dict.fromkeys(amounts) if amount > 0]
+
+
+_BETWEEN = str.maketrans("", "", ",.' ")
+
+
+def may_name(text: str, amount: float) -> bool:
+    """Return whether a text could name an amount; a cheap look that lets most texts off a close one.
+
+    However it is written ("16,000", "16 000", "16k"), its digits up to the last that is not 0 are there in a row.
+    """
+    if not text.isascii():
+        return True
+    digits = text.translate(_BETWEEN)
+    return any(run in digits for run in _runs(amount))
+
+
+@lru_cache(maxsize=4096)
+def _runs(amount: float) -> tuple[str, ...]:
+    """Return the significant digits of an amount, and of the same in cents."""
+    texts = (number_text(number).translate(_BETWEEN) for number in (amount, round(amount, 2) or amount))
+    return tuple(dict.fromkeys(text.strip("0") for text in texts))
