@@ -16,19 +16,32 @@ import msgspec
 from actors.agent import Agent
 from actors.scripted.collusion import Colluder
 from actors.scripted.common import PassAgent, RandomAgent
+from actors.scripted.delegating import DelegatingWorker
+from actors.scripted.oracle import HonestOracle, LenientOracle, NoisyOracle
 from actors.scripted.pledge import Pledger
+from actors.scripted.principal import FixedPrincipal, LinearPrincipal, OptimalPrincipal
 from actors.scripted.provision_point import Coordinator, FreeRider, RationalContributor, ZeroIntelligence
+from actors.scripted.worker import BestResponseWorker, Shirker
 from sim.errors import ConfigError
 
 AGENTS: Final[Mapping[str, type[Agent]]] = MappingProxyType(
     {
+        "best_response_worker": BestResponseWorker,
         "colluder": Colluder,
         "coordinator": Coordinator,
+        "delegating_worker": DelegatingWorker,
+        "fixed_principal": FixedPrincipal,
         "free_rider": FreeRider,
+        "honest_oracle": HonestOracle,
+        "lenient_oracle": LenientOracle,
+        "linear_principal": LinearPrincipal,
+        "noisy_oracle": NoisyOracle,
+        "optimal_principal": OptimalPrincipal,
         "pass": PassAgent,
         "pledger": Pledger,
         "random": RandomAgent,
         "rational": RationalContributor,
+        "shirker": Shirker,
         "zero_intelligence": ZeroIntelligence,
     }
 )

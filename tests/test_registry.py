@@ -57,9 +57,13 @@ def path(monkeypatch: pytest.MonkeyPatch) -> str:
     return "a_users_agents:"
 
 
+NEEDED: dict[str, dict[str, Any]] = {"pledger": {"share": 0.1}}
+"""Options of the kinds that cannot do without."""
+
+
 @pytest.mark.parametrize("kind", list(AGENTS))
-def test_every_kind_is_made_without_options(kind: str) -> None:
-    agent = make_agent(kind, "me", {})
+def test_every_kind_is_made_without_options_that_it_does_not_need(kind: str) -> None:
+    agent = make_agent(kind, "me", NEEDED.get(kind, {}))
     assert type(agent) is AGENTS[kind]
     assert agent.agent_id == "me"
     assert agent.decides
@@ -84,7 +88,7 @@ def test_options_reach_the_constructor_in_their_types() -> None:
     ("kind", "options", "says"),
     [
         ("rationl", {}, ["kind='rationl'", "did you mean rational?", "zero_intelligence", "package.module:Class"]),
-        ("xyzzy", {}, ["kind='xyzzy'", "allowed are colluder, coordinator"]),
+        ("xyzzy", {}, ["kind='xyzzy'", "allowed are best_response_worker, colluder"]),
         ("rational", {"margn": 1}, ["margn=1", "did you mean margin?", "allowed are margin, valuation, talk"]),
         ("pass", {"patience": 1}, ["patience=1", "allowed are talk"]),
         ("rational", {"margin": "x"}, ["margin='x'", "float >= 0 and <= 1", "got `str`"]),
