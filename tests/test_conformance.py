@@ -44,6 +44,18 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"shape": "chain", "depth": 5, "oracle": "consumer", "max_rounds_offer": 9},
         {"max_turns": 3},
     ],
+    "bargaining": [
+        {"max_rounds": 5},
+        {"max_rounds": 1, "deal_rule": "crossing"},
+        {"max_rounds": 4, "max_turns": 3},
+        {
+            "max_rounds": 2,
+            "threads": "sequential",
+            "products": {"a": {}},
+            "buyers": {"ben": {"max_price": 9}, "bea": {"max_price": [5, 9]}},
+            "sellers": {n: {"min_price": [2, 6], "list_price": [8, 9]} for n in ("sue", "sam", "sid")},
+        },
+    ],
 }
 
 
@@ -63,7 +75,12 @@ def nothing_is_made(state: Any, outcome: Outcome) -> float | None:
     return 0.0
 
 
-BUDGETS = {"provision-point": provision_budget, "principal-agent": nothing_is_made}
+def gains_from_trade(state: Any, outcome: Outcome) -> float | None:
+    """What is sold is worth more to its buyer than to its seller; the price is between them."""
+    return sum(deal["max_surplus"] for deal in outcome.figures["deals"])
+
+
+BUDGETS = {"provision-point": provision_budget, "principal-agent": nothing_is_made, "bargaining": gains_from_trade}
 
 
 @pytest.mark.parametrize(
@@ -72,7 +89,8 @@ BUDGETS = {"provision-point": provision_budget, "principal-agent": nothing_is_ma
     ids=str,
 )
 def test_every_game_of_the_product_passes(game_id: str, parameters: dict[str, Any]) -> None:
-    check_game(GAMES[game_id](**parameters), budget=BUDGETS.get(game_id), seeds=range(3))
+    game = GAMES[game_id](**parameters)
+    check_game(game, game.seat_ids(), budget=BUDGETS.get(game_id), seeds=range(3))
 
 
 def test_every_registered_game_has_a_variant_here() -> None:

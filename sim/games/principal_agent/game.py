@@ -102,5 +102,4 @@ class PrincipalAgentGame(Parameters, frozen=True, kw_only=True):
 
     def start(self, agent_ids: tuple[str, ...], rng: Random) -> State:
         """Return the state at the beginning; nothing is drawn."""
-        module = bounty if self.shape == "bounty" else chain
-        return module.start(self, agent_ids)
+        return bounty.start(self, agent_ids) if self.shape == "bounty" else chain.start(self, agent_ids)

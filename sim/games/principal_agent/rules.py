@@ -38,8 +38,8 @@ _CLARIFY = (
 _NO_CLARIFY = "left out in this match."
 
 _BOUNTY = """
-Several workers are offered the contract. They go through the phases 2 to 5 side by side, each on its own, and see neither \
-questions nor deliverables of others. The first {winners} to be scored {accepted} paid, by {their} outcome \
+Several workers are offered the contract. They go through the phases 2 to 5 side by side, each on its own, and see \
+neither questions nor deliverables of others. The first {winners} to be scored {accepted} paid, by {their} outcome \
 level; the rest get nothing. The match ends with the last award, or when nobody is left."""
 
 _CHAIN = """
