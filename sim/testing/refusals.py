@@ -43,15 +43,19 @@ def check_refusals(game: Game, ids: tuple[str, ...], seed: int) -> None:
         attacks = list(bad_input(match, rng))
         for what, sender, item in attacks if tried == 0 else rng.sample(attacks, min(8, len(attacks))):
             tried += 1
-            before = (match.state_bytes(), match.open_turns(), match.judge.deadline)
+            before = (match.state_bytes(), match.open_turns(), _deadlines(match))
             rejection = match.read(sender, item)
-            assert (match.state_bytes(), match.open_turns(), match.judge.deadline) == before, (
+            assert (match.state_bytes(), match.open_turns(), _deadlines(match)) == before, (
                 f"{what} changed the state or whose turn it is: {item!r:.500}"
             )
             if isinstance(item, Act) and sender in match.seats:
                 assert rejection is not None, f"{what} was not rejected: {item!r:.500}"
         random_step(match, rng)
     rejudge(match.record(), patient)
+
+
+def _deadlines(match: MatchByHand) -> list[float]:
+    return [turn.deadline for turn in match.judge.open_turns()]
 
 
 def _check_illegal_actions(match: MatchByHand, rng: Random) -> None:
@@ -183,7 +187,8 @@ def check_patience(game: Game, ids: tuple[str, ...], seed: int) -> None:
     if match.outcome is not None:
         return
     seat, turn = rng.choice(match.open_turns())
-    for attempt in range(game.max_invalid):
+    rejected = next(open_.invalid for open_ in match.judge.open_turns() if open_.id == turn)
+    for attempt in range(rejected, game.max_invalid):
         assert (seat, turn) in match.open_turns(), f"the turn is over after {attempt} rejected answers"
         match.act(seat, "no such action", turn=turn)
     assert (seat, turn) not in match.open_turns(), f"the turn is open after {game.max_invalid} rejected answers"

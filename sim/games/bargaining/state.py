@@ -79,7 +79,7 @@ class BargainingState(PacedState, kw_only=True):
 
     def shown(self, seat: int, action: ActionType) -> ActionType:
         """Return a reply without the sender's reservation prices in its prose; all else is as it is."""
-        if type(action) is not Reply:
+        if not isinstance(action, Reply):
             return action
         if self.redacted is None or self.redacted[0] is not action:
             return self._redact(seat, action)
@@ -91,7 +91,7 @@ class BargainingState(PacedState, kw_only=True):
 
     def _redact(self, seat: int, action: Reply) -> Reply:
         text = self._hide(seat, action.text, ROLES[seat >= len(self.game.buyers)])
-        return action if text is action.text else Reply(text)
+        return action if text is action.text else msgspec.structs.replace(action, text=text)
 
     def _hide(self, seat: int, text: str, role: Role | None) -> str:
         if not self.game.redact:
@@ -140,7 +140,7 @@ class BargainingState(PacedState, kw_only=True):
         assert role is not None
         offer: Offer | None = None
         text = shown = SILENT
-        if type(action) is Reply:
+        if isinstance(action, Reply):
             items = self.on_sale(thread) if game.choose else ()
             offer = read(action.text, role, items=items, choose=game.choose or 0, terms=game.terms)
             redacted = self._redact(seat, action)
