@@ -123,7 +123,7 @@ class Bargain:
         return [event for update in self.match.sent[self.ids.index(who)] for event in update.events]
 
 
-def market(buyers: int, sellers: int, products: int = 1, **parameters: Any) -> Bargain:
+def market(buyers: int, sellers: int, products: int = 1, /, **parameters: Any) -> Bargain:
     """Return a market of b1, b2, ... and s1, s2, ... about p1, p2, ...; values are 100, costs 50, list prices 120."""
     return Bargain(
         **{
