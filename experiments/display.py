@@ -107,19 +107,25 @@ def _results_table(points: Sequence[stats.PointFigures]) -> Table:
         del columns["resolved"]
     if all(p.success is None for p in points):
         del columns[goal]
-    numbers = (*columns, "mean payoff", "± 95 %")
-    made = table(*labels, *columns, "seat", *numbers[-2:], right=numbers)
+    faults = [kind for kind in _FAULTS if any(getattr(seat, kind) for point in points for seat in point.seats)]
+    of_seats = ("mean payoff", "± 95 %", *faults)
+    made = table(*labels, *columns, "seat", *of_seats, right=(*columns, *of_seats))
     for row, point in enumerate(points):
         first = [*(values[row] for values in labels.values()), *(values[row] for values in columns.values())]
         for seat in point.seats:
-            made.add_row(*first, *_seat_cells(seat), end_section=seat is point.seats[-1])
+            counts = [f"{getattr(seat, kind):,}" for kind in faults]
+            made.add_row(*first, *_seat_cells(seat), *counts, end_section=seat is point.seats[-1])
             first = [""] * len(first)
         if not point.seats:
-            made.add_row(*first, "–", "–", "–", end_section=True)
+            made.add_row(*first, *["–"] * (1 + len(of_seats)), end_section=True)
     for column in made.columns:
         if column.justify == "right":  # names may be broken, numbers never
             column.min_width = max(len(str(cell)) for cell in column.cells)
     return made
+
+
+_FAULTS = ("timeouts", "forfeits", "rejected")
+"""Figures of a seat that are 0 as long as its agent answers as it should."""
 
 
 def _all_resolved(points: Sequence[stats.PointFigures]) -> bool:

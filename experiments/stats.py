@@ -7,7 +7,6 @@ from typing import Any
 
 import duckdb
 import msgspec
-import pyarrow as pa
 
 from experiments.config import game_from
 from experiments.results import Run
@@ -19,17 +18,23 @@ Z95 = 1.959963984540054
 
 
 class SeatFigures(msgspec.Struct, frozen=True):
-    """What a seat got, in the game's currency.
+    """What a seat got, in the game's currency, and how often it did not answer as it should.
 
     Attributes:
         agent_id: The seat.
         mean: Mean payoff.
         half_width: Half the width of the 95 % interval of the mean (normal approximation); None for one match.
+        timeouts: Turns that it let lapse.
+        forfeits: Turns that it forfeited, because its agent raised, was refused too often or was lost.
+        rejected: Submissions of it that were refused, as far as they are written down.
     """
 
     agent_id: str
     mean: float
     half_width: float | None
+    timeouts: int = 0
+    forfeits: int = 0
+    rejected: int = 0
 
 
 class PointFigures(msgspec.Struct, frozen=True):
@@ -67,7 +72,7 @@ def figures(run: Run) -> list[PointFigures]:
         RunError: A part is damaged.
     """
     try:
-        found = _figures(_connect(run, "matches"))
+        found = _figures(_connect(run))
     except duckdb.Error as error:
         run.directory.check()
         raise RunError(f"{run.path} cannot be read: {_first_line(error)}") from None
@@ -126,42 +131,97 @@ def _seats(database: duckdb.DuckDBPyConnection) -> dict[int, list[SeatFigures]]:
         group by point, seat order by point, seat
         """
     ).fetchall()
+    faults = _faults(database)
     seats: dict[int, list[SeatFigures]] = defaultdict(list)
     for point, agent_id, mean, error in rows:
-        seats[point].append(SeatFigures(agent_id, mean, None if error is None else Z95 * error))
+        half_width = None if error is None else Z95 * error
+        seats[point].append(SeatFigures(agent_id, mean, half_width, *faults.get((point, len(seats[point])), ())))
     return seats
 
 
+def _faults(database: duckdb.DuckDBPyConnection) -> dict[tuple[int, int], tuple[int, ...]]:
+    """Count the turns that lapsed, those that were forfeited and what was rejected, by point and seat."""
+    rows = database.execute(
+        """
+        select point, seat, count(*) filter (kind = 'timeout'), count(*) filter (kind = 'forfeit'),
+               count(*) filter (kind = 'rejected')
+        from events join matches using (match_id)
+        where kind in ('timeout', 'forfeit', 'rejected')
+        group by point, seat
+        """
+    ).fetchall()
+    return {(point, seat): tuple(counts) for point, seat, *counts in rows}
+
+
 def query(run: Run, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Run a query of DuckDB over the tables `matches` and `events` of a run.
+    """Run a query of DuckDB over the tables `matches` and `events` of a run; it reaches no file and no setting.
 
     Returns:
         The column names and the rows.
 
     Raises:
-        RunError: The query is wrong, or a part is damaged.
+        RunError: The query is wrong or reaches for something else, or a part is damaged.
     """
     try:
-        result: Any = _connect(run, "matches", "events").execute(sql)
+        result: Any = _sealed(run).execute(sql)
         if result is None:
             raise RunError("--sql: there is no query in it")
         return [column[0] for column in result.description or []], result.fetchall()
-    except duckdb.Error as error:
-        if isinstance(error, duckdb.IOException | duckdb.InvalidInputException | duckdb.SerializationException):
+    except (duckdb.Error, OSError) as error:
+        if isinstance(error, duckdb.PermissionException) or _SEALED in str(error):
+            allowed = "a query reads the tables matches and events of the run, and writes nothing"
+            raise RunError(f"--sql: {allowed} ({_first_line(error)})") from None
+        if isinstance(error, _UNREADABLE):
             run.directory.check()
         raise RunError(f"--sql: {_first_line(error)}") from None
 
 
-def _connect(run: Run, *tables: str) -> duckdb.DuckDBPyConnection:
-    database = duckdb.connect()
-    database.execute("set enable_progress_bar = false")
-    for table in tables:
+_SEALED = "configuration has been locked"
+"""What DuckDB says to whoever would open the door from inside; its type is that of other errors too."""
+
+_UNREADABLE = (OSError, duckdb.IOException, duckdb.InvalidInputException, duckdb.SerializationException)
+"""What is raised when a part is damaged, among other things."""
+
+
+def _connect(run: Run) -> duckdb.DuckDBPyConnection:
+    """Return a database that reads the parts of a run in place."""
+    database = _database()
+    for table, schema in _TABLES.items():
         files = [str(file) for file in run.directory.files(table)]
         if files:
             database.from_parquet(files).create_view(table)
         else:
-            empty: pa.Table = (MATCHES if table == "matches" else EVENTS).empty_table()
-            database.from_arrow(empty).create(table)
+            database.from_arrow(schema.empty_table()).create(table)
+    return database
+
+
+def _sealed(run: Run) -> duckdb.DuckDBPyConnection:
+    """Return a database for the queries of others.
+
+    The files are opened on this side, so that DuckDB can be denied the file system as a whole: a view that reads
+    them itself needs them to be allowed, and what is allowed may be written too (`copy ... to`).
+    """
+    from pyarrow import dataset  # brings pandas along, which nothing else here needs
+
+    database = _database()
+    for table, schema in _TABLES.items():
+        files = [str(file) for file in run.directory.files(table)]
+        database.register(table, dataset.dataset(files, schema, "parquet") if files else schema.empty_table())
+    for setting in (
+        "python_enable_replacements = false",
+        "enable_external_access = false",
+        "lock_configuration = true",
+    ):
+        database.execute(f"set {setting}")
+    return database
+
+
+_TABLES = {"matches": MATCHES, "events": EVENTS}
+
+
+def _database() -> duckdb.DuckDBPyConnection:
+    database = duckdb.connect()
+    database.execute("set enable_progress_bar = false")
     return database
 
 

@@ -109,6 +109,34 @@ class NotUnicode(In):
         return Action("submit_commitment\ud800", {"amount": 1.0})
 
 
+class Garbles(In):
+    """Makes garbage of the frame that its process sends next."""
+
+    def __init__(self, agent_id: str, garbage: bytes, *matches: int) -> None:
+        super().__init__(agent_id, *matches)
+        self.garbage = garbage
+
+    def misbehave(self, turn: Turn) -> Answer:
+        link: Any = turn.seat._bus._link  # type: ignore[attr-defined]
+        whole = link._next_frame
+
+        def garbled() -> bytes:
+            link._next_frame = whole
+            whole()
+            return self.garbage
+
+        link._next_frame = garbled
+        return super(In, self).decide(turn)
+
+
+class GarblesLater(Garbles):
+    """The same, in a frame that answers no call."""
+
+    async def act(self, turn: Turn) -> Answer:
+        await asyncio.sleep(0.01)
+        return self.decide(turn)
+
+
 class Waits(In):
     """Waits for something that never comes."""
 

@@ -186,6 +186,37 @@ def test_results_as_json(tmp_path: Path) -> None:
     assert found["points"][0]["seats"][1]["agent_id"] == "rational_1"
 
 
+def test_results_show_what_went_wrong_by_seat_and_only_that(tmp_path: Path) -> None:
+    seats = "{sleeps: {kind: 'faulty_agents:Sleeps'}, greedy: {kind: 'faulty_agents:Greedy'}, fair: {kind: rational}}"
+    run = played(
+        tmp_path / "run",
+        "game=provision_point/simple",
+        "game.max_rounds_commit=1",
+        "game.max_invalid=2",
+        "runtime.clock=virtual",
+        f"agents.seats={seats}",
+        matches=4,
+    )
+    *lines, _ = quorum("results", run.path).out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(line.endswith("timeouts  forfeits  rejected") for line in lines)
+    found = {name: line.split()[-3:] for name in run.agent_ids for line in lines if f" {name} " in line}
+    assert found == {"sleeps": ["4", "0", "0"], "greedy": ["0", "4", "8"], "fair": ["0", "0", "0"]}
+    seats_found = json.loads(quorum("results", run.path, "--json").out)["points"][0]["seats"]
+    assert [(s["agent_id"], s["timeouts"], s["forfeits"], s["rejected"]) for s in seats_found] == [
+        ("sleeps", 4, 0, 0),
+        ("greedy", 0, 4, 8),
+        ("fair", 0, 0, 0),
+    ]
+
+
+def test_results_of_agents_that_answer_as_they_should_have_no_column_for_what_went_wrong(run: Run) -> None:
+    out = quorum("results", run.path).out
+    assert not any(word in out for word in ("timeouts", "forfeits", "rejected"))
+    for point in json.loads(quorum("results", run.path, "--json").out)["points"]:
+        assert all(seat["timeouts"] == seat["forfeits"] == seat["rejected"] == 0 for seat in point["seats"])
+
+
 def test_results_of_a_query(run: Run) -> None:
     ended = quorum("results", run.path, "--sql", "select status, count(*) as n, list(turns) from matches group by 1")
     assert ended.code == 0
@@ -204,6 +235,8 @@ def test_results_of_a_query(run: Run) -> None:
         (["replay", "nope"], "nope: there is no such run directory"),
         (["resume", "nope"], "nope: there is no such run directory"),
         (["results", "RUN", "--sql", "select nope from matches"], "--sql: "),
+        (["results", "RUN", "--sql", "select * from read_text('/etc/hostname')"], "--sql: a query reads the tables"),
+        (["results", "RUN", "--sql", "copy matches to 'copied.csv'"], "--sql: a query reads the tables"),
         (["show", "RUN", "999"], "has no match 999; it has 20 of 20 matches"),
         (["show", "RUN", "nope"], "has no match nope"),
     ],

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from random import Random
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,17 @@ from hypothesis import strategies as st
 from actors.runtime.link import MAX_ITEMS, Arrivals, Link, LinkBus
 from sim.bus import Address
 from sim.errors import CodecError
-from sim.messages import REFEREE, Act, FrameItem, Lost, Message, decode_frame, encode_frame
+from sim.messages import (
+    REFEREE,
+    SCHEMA_VERSION,
+    Act,
+    Frame,
+    FrameItem,
+    Lost,
+    Message,
+    decode_frame,
+    encode_frame,
+)
 
 
 def lost(number: int) -> Lost:
@@ -125,6 +137,24 @@ async def test_a_link_that_broke_says_so_once_and_carries_nothing_more() -> None
     assert len(end.frames) == 1
 
 
+async def test_a_closed_link_drops_what_is_queued_and_carries_nothing_more() -> None:
+    end = OtherEnd(holds=True)
+    link, _, broken = link_to(end)
+    link.send(Address(0, 1), Address(0, REFEREE), lost(0))
+    await asyncio.sleep(0)
+    link.send(Address(1, 1), Address(1, REFEREE), lost(1))
+    link.close()
+    link.send(Address(2, 1), Address(2, REFEREE), lost(2))
+    end.gate.set()
+    await link.drained()
+    for number in range(3, 9):
+        link.send(Address(number, 1), Address(number, REFEREE), lost(number))
+        await asyncio.sleep(0)
+    assert end.numbers() == [0]
+    assert link.statistics().queued == 0
+    assert broken == []
+
+
 async def test_what_the_other_end_answers_comes_back_with_the_call() -> None:
     frame = encode_frame(0, items(9))
     end = OtherEnd(answers=[frame])
@@ -195,11 +225,29 @@ def test_a_frame_that_came_before_its_time_waits() -> None:
     assert read == items(0, 1)
 
 
-@pytest.mark.parametrize("frame", [b"", b"\xc1", b"\x93\x01", encode_frame(0, items(1))[:-2], bytes(range(256))])
-def test_a_corrupt_frame_is_refused_and_what_follows_is_read(frame: bytes) -> None:
+ANOTHER_VERSION = msgspec.msgpack.encode(Frame(SCHEMA_VERSION + 1, 0, items(1)))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [b"", b"\xc1", b"\x93\x01", encode_frame(0, items(1))[:-2], bytes(range(256)), ANOTHER_VERSION, None, 7, "\x93"],
+)
+def test_a_corrupt_frame_is_refused_and_what_follows_is_read(frame: Any) -> None:
     read: list[FrameItem] = []
     arrivals = Arrivals(read.extend)
     with pytest.raises(CodecError):
         arrivals.take(frame)
     arrivals.take(encode_frame(0, items(1)))
     assert read == items(1)
+
+
+def test_a_frame_that_came_before_is_refused_and_what_follows_is_read() -> None:
+    read: list[FrameItem] = []
+    arrivals = Arrivals(read.extend)
+    arrivals.take(encode_frame(0, items(0)))
+    arrivals.take(encode_frame(2, items(2)))
+    for number in (0, 2):
+        with pytest.raises(CodecError, match=f"frame {number} came twice"):
+            arrivals.take(encode_frame(number, items(9)))
+    arrivals.take(encode_frame(1, items(1)))
+    assert read == items(0, 1, 2)

@@ -5,19 +5,35 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import pyarrow.parquet as pq
 import pytest
 from running import LOCAL, actors, eventually, run_plan, simple, table
-from runtime_agents import Fair, Moody, NotLoadable, NotPicklable, Unplayable, exiting_encode, failing_encode
+from runtime_agents import (
+    Fair,
+    Garbles,
+    GarblesLater,
+    Moody,
+    NotLoadable,
+    NotPicklable,
+    Unplayable,
+    exiting_encode,
+    failing_encode,
+)
 
 from actors.runtime import scheduler as scheduling
 from actors.runtime.plan import Plan, Point, Settings
 from actors.runtime.scheduler import Scheduler
+from experiments.replaying import replay_run
+from experiments.results import Run
 from experiments.rows import encode
-from sim.errors import CodecError, ConfigError, QuorumError, RunError
+from sim.errors import ConfigError, QuorumError, RunError
 from sim.games.provision_point import ProvisionPointGame
+from sim.messages import SCHEMA_VERSION, Frame
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster", "nothing_is_left")]
 
@@ -144,16 +160,72 @@ def test_an_agent_that_cannot_be_seated_ends_the_run_with_its_error(settings: Se
         run_plan(simple([Fair("a"), Moody("b")], 40), settings, tmp_path / "run")
 
 
-async def test_a_frame_that_is_none_ends_the_run_with_the_error() -> None:
+async def test_frames_that_are_none_and_come_while_nothing_is_played_cost_nothing() -> None:
     from actors.runtime.ray import put_plan, start_cell
 
-    plan = fair()
+    plan = fair(10)
     cell = await start_cell(put_plan(plan), plan, RAY, encode)
-    await cell._actors[0].deliver.remote(0, b"\xc1")
-    with pytest.raises(CodecError, match="not a message"):
-        await cell.exchange(range(10))
+    for number in (0, 0, 1, 2, 999):  # whoever sent two by the same connection is not asked anew twice
+        await cell._actors[0].deliver.remote(number, b"\xc1")
+    batch = await cell.exchange(range(10))
+    assert sorted(batch.indexes) == list(range(10))
+    assert pq.read_table(BytesIO(batch.matches), columns=["error"])["error"].null_count == 10
     cell.kill()
     cell.kill()  # what is gone cannot be killed again, and that is no error
+
+
+# ── frames that are none ────────────────────────────────────────────────────────────────────────────────
+
+NONE = b"\xc1 is in no MessagePack"
+ANOTHER_VERSION = msgspec.msgpack.encode(Frame(SCHEMA_VERSION + 1, 0, []))
+
+
+def lost_seats(run: Run) -> dict[str, list[str]]:
+    events = run.events().filter(run.events()["kind"] == "lost")
+    return {match: found["sender"].to_list() for (match,), found in events.group_by("match_id")}
+
+
+@pytest.mark.parametrize("garbage", [NONE, ANOTHER_VERSION], ids=["bytes", "version"])
+@pytest.mark.parametrize("kind", [Garbles, GarblesLater])
+def test_a_process_that_sends_a_frame_that_is_none_loses_its_seats_in_open_matches_alone(
+    kind: type[Garbles], garbage: bytes, tmp_path: Path
+) -> None:
+    plan = simple([Fair("a"), kind("b", garbage, 40, 41, 90), Fair("c")], 150)
+    run = run_plan(plan, RAY, tmp_path / "run")
+    expected = table(run_plan(simple([Fair("a"), Fair("b"), Fair("c")], 150), LOCAL, tmp_path / "fair"))
+    lost = lost_seats(run)
+    assert 2 <= len(lost) <= 3 * RAY.window
+    assert {seat for seats in lost.values() for seat in seats} == {"b"}
+    assert all(len(seats) == 1 for seats in lost.values())
+    rows = table(run)
+    assert [row[0] for row in rows] == list(range(150))
+    assert {row[1] for row in rows} == {"resolved"}
+    disturbed = {int(match[1:]) for match in lost}
+    assert [row for row in rows if row[0] not in disturbed] == [r for r in expected if r[0] not in disturbed]
+    said = [result.error or "" for n, result in enumerate(run.match_results) if n in disturbed]
+    assert all("b: its process sent a frame that is none (CodecError: " in error for error in said)
+    assert run.summary["restarts"] == 0
+    assert replay_run(run) == 150
+
+
+def test_a_process_that_never_sends_a_frame_loses_its_seats_and_the_run_comes_to_its_end(tmp_path: Path) -> None:
+    plan = simple([Fair("a"), Garbles("b", NONE, *range(100)), Fair("c")], 100)
+    run = run_plan(plan, RAY, tmp_path / "run")
+    assert [row[0] for row in table(run)] == list(range(100))
+    assert lost_seats(run) == {f"m{number:06d}": ["b"] for number in range(100)}
+    assert set(run.events().filter(run.events()["kind"] == "timeout")["sender"]) == set()
+    assert run.summary["restarts"] == 0
+    assert replay_run(run) == 100
+
+
+def test_seats_that_share_a_process_are_lost_together(tmp_path: Path) -> None:
+    plan = simple([Fair("a"), Fair("b"), Fair("c"), Garbles("d", NONE, 5)], 40, threshold=500)  # all are asked
+    shared = msgspec.structs.replace(RAY, agents_per_actor=2)
+    run = run_plan(plan, shared, tmp_path / "run")
+    assert len(run) == 40
+    assert lost_seats(run)["m000005"] == ["c", "d"]
+    assert {tuple(seats) for seats in lost_seats(run).values()} == {("c", "d")}
+    assert replay_run(run) == 40
 
 
 def test_what_is_said_of_a_run_that_failed_is_one_error_of_the_family(tmp_path: Path) -> None:

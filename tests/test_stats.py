@@ -57,6 +57,32 @@ def test_a_goal_of_a_game_that_is_gone_is_left_out(grid: Run, tmp_path: Path) ->
     assert figures(run)[0].matches == 40
 
 
+def test_turns_that_lapse_are_forfeited_or_refused_are_counted_for_each_point_and_seat(tmp_path: Path) -> None:
+    seats = "{raises: {kind: 'faulty_agents:Raises'}, greedy: {kind: 'faulty_agents:Greedy'}, fair: {kind: rational}}"
+    run = played(
+        tmp_path / "run",
+        "game=provision_point/simple",
+        "game.max_rounds_commit=1,2",
+        "game.max_invalid=2",
+        f"agents.seats={seats}",
+        "runtime.batch=4",
+        matches=10,
+    )
+    events = run.events().join(run.matches().select("match_id", "point"), on="match_id")
+    kinds = {"timeouts": "timeout", "forfeits": "forfeit", "rejected": "rejected"}
+    points = figures(run)
+    for number, point in enumerate(points):
+        for n, seat in enumerate(point.seats):
+            found = events.filter(point=number, seat=n)
+            for name, kind in kinds.items():
+                assert getattr(seat, name) == found.filter(kind=kind).height, (number, seat, name)
+    raises, greedy, fair = points[0].seats
+    assert (raises.timeouts, raises.forfeits, raises.rejected) == (0, 10, 0)
+    assert (greedy.timeouts, greedy.forfeits, greedy.rejected) == (0, 10, 20)
+    assert (fair.timeouts, fair.forfeits, fair.rejected) == (0, 0, 0)
+    assert 10 < points[1].seats[0].forfeits <= 20  # in two rounds, where the first does not settle it
+
+
 def test_one_match_has_a_mean_and_no_interval(tmp_path: Path) -> None:
     (point,) = figures(played(tmp_path / "run", matches=1))
     assert all(seat.half_width is None for seat in point.seats)
@@ -85,3 +111,50 @@ def test_a_wrong_query_is_told(grid: Run, sql: str, says: str) -> None:
         query(grid, sql)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+REACHES = "--sql: a query reads the tables matches and events of the run, and writes nothing"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "copy matches to 'DIR/stolen.csv'",
+        "copy (select 1) to 'RUN/matches/part-00000.parquet' (use_tmp_file false)",
+        "explain analyze copy matches to 'DIR/stolen.csv'",
+        "select 1; copy matches to 'DIR/stolen.csv'",
+        "export database 'DIR/stolen'",
+        "attach 'DIR/stolen.db'",
+        "select * from 'DIR/secret.csv'",
+        "select * from read_text('DIR/secret.csv')",
+        "select * from read_blob('RUN/run.yaml')",
+        "select * from read_parquet('RUN/matches/part-00000.parquet')",
+        "select * from glob('DIR/*')",
+        "create view v as select * from read_csv('DIR/secret.csv')",
+        "set enable_external_access = true",
+        "reset lock_configuration",
+        "pragma profile_output = 'DIR/stolen.json'",
+        "install httpfs",
+        "load 'DIR/secret.csv'",
+    ],
+)
+def test_a_query_reads_no_other_file_and_writes_none(grid: Run, tmp_path: Path, sql: str) -> None:
+    (tmp_path / "secret.csv").write_text("a,b\n1,2\n")
+    before = {file: file.read_bytes() for file in grid.path.rglob("*") if file.is_file()}
+    with pytest.raises(RunError) as caught:
+        query(grid, sql.replace("DIR", str(tmp_path)).replace("RUN", str(grid.path)))
+    assert str(caught.value).startswith(REACHES)
+    assert "\n" not in str(caught.value)
+    assert [file.name for file in tmp_path.iterdir()] == ["secret.csv"]
+    assert {file: file.read_bytes() for file in grid.path.rglob("*") if file.is_file()} == before
+
+
+def test_a_query_sees_no_variable_of_the_program(grid: Run) -> None:
+    with pytest.raises(RunError, match="files"):
+        query(grid, "select * from files")
+
+
+def test_a_query_sees_rows_in_the_order_in_which_they_are_written(grid: Run) -> None:
+    indexes = [index for (index,) in query(grid, "select match_index from matches")[1]]
+    stored = [grid.directory.read("matches", number)["match_index"].to_pylist() for number in grid.directory.parts()]
+    assert indexes == [index for part in stored for index in part]

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from sim.bus import Address
-from sim.errors import describe
+from sim.errors import CodecError, describe
 from sim.messages import REFEREE, Act, AnyMessage, FrameItem, decode_frame, encode_frame
 
 _EMPTY = msgspec.msgpack.encode({})
@@ -67,12 +67,20 @@ class Link:
     def send(self, sender: Address, to: Address, message: AnyMessage) -> None:
         """Queue a message; a bus can use this as the receiver of an address that lives elsewhere."""
         self._queue.append((to.match, to.seat if to.seat != REFEREE else sender.seat, message))
-        if self._task is None and not self._down:
-            self._task = asyncio.get_running_loop().create_task(self._pump())
+        if self._task is None:
+            if self._down:
+                self._queue.clear()
+            else:
+                self._task = asyncio.get_running_loop().create_task(self._pump())
+
+    def close(self) -> None:
+        """Send nothing more; what is queued is dropped, what is in flight may still arrive."""
+        self._down = True
+        self._queue.clear()
 
     async def _pump(self) -> None:
         try:
-            while self._queue:
+            while self._queue and not self._down:
                 answer = await self._deliver(self._next_frame())
                 if answer:
                     self._answered(answer)
@@ -137,9 +145,14 @@ class Arrivals:
         """Take a frame; reads it, and those that waited for it.
 
         Raises:
-            CodecError: It is not a frame.
+            CodecError: It is not a frame, or one that came before.
         """
-        number, items = decode_frame(frame)
+        try:
+            number, items = decode_frame(frame)
+        except TypeError:  # not even bytes
+            raise CodecError(f"not a message: {type(frame).__name__}") from None
+        if number < self._expected or number in self._early:
+            raise CodecError(f"frame {number} came twice")
         self._early[number] = items
         while (ready := self._early.pop(self._expected, None)) is not None:
             self._expected += 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -20,10 +21,10 @@ from actors.runtime.link import Arrivals, Link, LinkBus
 from actors.runtime.local import LocalCell
 from actors.runtime.plan import Plan, Settings
 from actors.runtime.scheduler import CellDied, NoRoom
-from sim.bus import Address, LocalBus
+from sim.bus import Address, LocalBus, Receiver
 from sim.clock import Clock
-from sim.errors import ConfigError, QuorumError, RunError, describe
-from sim.messages import REFEREE, FrameItem
+from sim.errors import CodecError, ConfigError, QuorumError, RunError, describe
+from sim.messages import REFEREE, FrameItem, Lost
 from sim.record import MatchRecord
 
 UNKNOWN_SEAT = -2
@@ -96,6 +97,24 @@ class PackedActor(_Leader):
         return self._encode(self._plan, await self._cell.collect())
 
 
+class _Connection:
+    """The referees' end of a link to a process of agents.
+
+    Args:
+        actor: The process.
+        seats: Who lives there.
+        link: What takes messages there.
+        read: Called with the items of each frame that comes from there.
+    """
+
+    def __init__(self, actor: Any, seats: frozenset[int], link: Link, read: Callable[[list[FrameItem]], None]) -> None:
+        self.actor = actor
+        self.seats = seats
+        self.link = link
+        self.arrivals = Arrivals(read)
+        self.open: set[Address] = set()  # its seats in matches that are not over
+
+
 class RefereeActor(_Leader):
     """The referees of a cell; its agents live in other processes."""
 
@@ -108,27 +127,47 @@ class RefereeActor(_Leader):
         """
         self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._bus = LocalBus()
-        me = ray.get_runtime_context().current_actor
-        self._arrivals = [Arrivals(partial(self._read, frozenset(seats))) for seats, _ in hosts]
-        self._links = [
-            Link(actor.deliver.remote, partial(self._take, number), self._break)
-            for number, (_, actor) in enumerate(hosts)
-        ]
-        route = {seat: self._links[number].send for number, (seats, _) in enumerate(hosts) for seat in seats}
+        self._me = ray.get_runtime_context().current_actor
+        self._numbers = itertools.count()
+        self._connections: dict[int, _Connection] = {}
+        self._by_seat: dict[int, _Connection] = {}
+        self._reconnecting: set[asyncio.Task[None]] = set()
         self._cell = Cell(
             self._plan,
             self._bus,
-            lambda address: route[address.seat],
+            self._route,
             Clock(),
             window=self._settings.window,
             backlog=2 * self._settings.batch,
+            forget=self._forget,
         )
+        numbers = [self._connection(actor, frozenset(seats), actor.deliver.remote) for seats, actor in hosts]
         try:
-            await asyncio.gather(*(actor.connect.remote(me, number) for number, (_, actor) in enumerate(hosts)))
+            await asyncio.gather(
+                *(actor.connect.remote(self._me, n) for n, (_, actor) in zip(numbers, hosts, strict=True))
+            )
         except Exception as error:
             raise explain(error) from None
         # A call that never returns tells at once when the process at the other end is gone.
         self._watches = [asyncio.ensure_future(self._watch(actor.stay.remote())) for _, actor in hosts]
+
+    def _connection(
+        self, actor: Any, seats: frozenset[int], deliver: Callable[[bytes], Awaitable[bytes | None]]
+    ) -> int:
+        """Make the connection of a process the one that its seats use; returns its number."""
+        number = next(self._numbers)
+        link = Link(deliver, partial(self._take, number), self._break)
+        connection = self._connections[number] = _Connection(actor, seats, link, partial(self._read, seats))
+        self._by_seat.update(dict.fromkeys(seats, connection))
+        return number
+
+    def _route(self, address: Address) -> Receiver:
+        connection = self._by_seat[address.seat]
+        connection.open.add(address)
+        return connection.link.send
+
+    def _forget(self, address: Address) -> None:
+        self._by_seat[address.seat].open.discard(address)
 
     async def _watch(self, stay: Any) -> None:
         try:
@@ -144,15 +183,51 @@ class RefereeActor(_Leader):
             self._broken.set_exception(known)
             self._broken.exception()  # it is looked at only while somebody waits
 
-    async def deliver(self, host: int, frame: bytes) -> None:
-        """Take in a frame of an agents' process."""
-        self._take(host, frame)
+    async def deliver(self, number: int, frame: bytes) -> None:
+        """Take in a frame of an agents' process, which came by connection number so-and-so."""
+        self._take(number, frame)
 
-    def _take(self, host: int, frame: bytes) -> None:
+    def _take(self, number: int, frame: bytes) -> None:
+        connection = self._connections.get(number)
+        if connection is None:
+            return  # it was given up
         try:
-            self._arrivals[host].take(frame)
+            connection.arrivals.take(frame)
+        except CodecError as error:
+            self._give_up(number, error)
         except Exception as error:  # whoever sent the frame cannot help it; whoever collects must hear of it
             self._break(error)
+
+    def _give_up(self, number: int, error: CodecError) -> None:
+        """A process sent a frame that is none: its seats are lost to their matches, and it begins anew for the next.
+
+        Nobody knows what the frame held and which number it had, so what follows it cannot be put in order.
+        """
+        lost = self._connections.pop(number)
+        lost.link.close()
+        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        async def deliver(frame: bytes) -> bytes | None:
+            await ready
+            answer: bytes | None = await lost.actor.deliver.remote(frame)
+            return answer
+
+        again = self._connection(lost.actor, lost.seats, deliver)
+        task = asyncio.get_running_loop().create_task(self._connect_again(lost, again, ready))
+        self._reconnecting.add(task)
+        task.add_done_callback(self._reconnecting.discard)
+        reason = f"its process sent a frame that is none ({describe(error)})"
+        for address in sorted(lost.open):
+            self._bus.send(address, Address(address.match, REFEREE), Lost(address.seat, reason))
+
+    async def _connect_again(self, lost: _Connection, number: int, ready: asyncio.Future[None]) -> None:
+        await lost.link.drained()  # or a frame of the old link would be taken for one of the new
+        try:
+            await lost.actor.connect.remote(self._me, number)
+        except Exception as error:
+            self._break(error)
+        else:
+            ready.set_result(None)
 
     def _read(self, seats: frozenset[int], items: list[FrameItem]) -> None:
         send = self._bus.send
@@ -181,17 +256,23 @@ class RefereeActor(_Leader):
 class AgentActor:
     """Agents of one cell, in a process of their own."""
 
+    _host: AgentHost | None = None
+
     def __init__(self, plan: Plan, seats: Sequence[int]) -> None:
         self._plan = plan
         self._seats = seats
         _settle_memory()
 
     async def connect(self, referee: Any, number: int) -> None:
-        """Join the referees' process, to which this one is number so-and-so."""
-        self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Join the referees' process by connection number so-and-so; the seats of an earlier one are left."""
+        before = self._host
+        if before is None:
+            self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._link = Link(lambda frame: referee.deliver.remote(number, frame), self._arrive, self._break)
         self._arrivals = Arrivals(self._read)
         self._host = AgentHost(self._agent_at, LinkBus(self._link), Clock(), self._plan.action_types_at)
+        if before is not None:
+            await before.close()
 
     def _agent_at(self, address: Address) -> Agent:
         return self._plan.point(address.match).agents[address.seat]
@@ -206,6 +287,7 @@ class AgentActor:
         self._arrivals.take(frame)
 
     def _read(self, items: list[FrameItem]) -> None:
+        assert self._host is not None
         receive = self._host.receive
         for match, seat, message in items:
             receive(Address(match, REFEREE), Address(match, seat), message)
