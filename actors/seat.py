@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from random import Random
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -13,6 +13,7 @@ import msgspec
 
 from actors.agent import Agent, Answer
 from actors.answers import add_messages, make_act
+from actors.thinking import Thought, Thoughts
 from actors.turn import TAKEN, Turn
 from sim.bus import Address, Bus
 from sim.errors import InboxFull, describe, one_line
@@ -60,6 +61,7 @@ class Seat:
         streams: Whether the agent reads all that arrives, or turns alone.
         capacity: Unread items at most.
         action_types: The game's action types, by name.
+        tasks: Where tasks are entered in which the agent thinks about a turn.
 
     Attributes:
         agent: Who plays here.
@@ -82,6 +84,7 @@ class Seat:
         streams: bool = True,
         capacity: int = 8192,
         action_types: Mapping[str, type[ActionType]] = MappingProxyType({}),
+        tasks: set[asyncio.Task[None]] | None = None,
     ) -> None:
         self.agent = agent
         self.action_types = action_types
@@ -106,8 +109,10 @@ class Seat:
         self._private: dict[str, Any] | None = None
         self._read_in: dict[int, int] = {}
         self._acting: int | None = None
+        self._acting_in = 0
         self._overrun: int | None = None
-        self._thinking: dict[int, tuple[int, asyncio.Task[None]]] = {}
+        self._thoughts: Thoughts | None = None
+        self._tasks = tasks
         self._loop = asyncio.get_running_loop()
         self.task: asyncio.Task[None] | None = None
 
@@ -182,7 +187,7 @@ class Seat:
             if self.events and events[0].seq <= self.events[-1].seq:
                 events = self._unseen(events)
             self.events.extend(events)
-            if self._acting is not None or self._verdicts or self._streams or self._thinking:
+            if self._acting is not None or self._verdicts or self._streams or self._thoughts or self._items:
                 self._take_events(events)
         message = update.message
         if type(message) is YourTurn or type(message) is PhaseOpen:
@@ -223,8 +228,12 @@ class Seat:
                     self._resolve(Verdict(event.cause))
                 elif event.kind in TAKEN:
                     self._stop_thinking(_turn_decoder.decode(event.body).turn)
-            elif event.kind == "notice" and self._thinking:
-                self._leave_thread(_notice_decoder.decode(event.body))
+            elif event.kind == "notice":
+                notice = _notice_decoder.decode(event.body)
+                if notice.closes:
+                    self._leave_thread(notice.thread)
+            elif event.kind == "phase" and self._thoughts is not None:
+                self._thoughts.leave_all()
             if self._streams:
                 self.put(event)
 
@@ -234,8 +243,7 @@ class Seat:
             self._resolve(Verdict(cause, _OVER))
         if self._acting is not None:
             self._interrupt()
-        for _, task in list(self._thinking.values()):
-            task.cancel()
+        self.stop_thinking()
         self._items.append(message)
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
@@ -249,29 +257,38 @@ class Seat:
         """A turn is over, whatever its agent still thinks of it."""
         if number == self._acting:
             self._interrupt()
-        elif number in self._thinking:
-            self._thinking[number][1].cancel()
+        elif self._thoughts is not None:
+            self._thoughts.stop(number)
+        self._drop_asks(lambda ask: ask.turn == number)
 
-    def _leave_thread(self, notice: NoticeBody) -> None:
-        if notice.closes:
-            for thread, task in list(self._thinking.values()):
-                if thread == notice.thread:
-                    task.cancel()
+    def _leave_thread(self, thread: int) -> None:
+        """A thread is over, and the turn in it with it."""
+        if self._acting is not None and thread == self._acting_in:
+            self._interrupt()
+        if self._thoughts is not None:
+            self._thoughts.leave(thread)
+        self._drop_asks(lambda ask: ask.thread == thread)
 
-    def spawn(self, turn: Turn, thinking: Coroutine[Any, Any, None]) -> None:
+    def _drop_asks(self, over: Callable[[YourTurn | PhaseOpen], bool]) -> None:
+        """What was asked and not read yet is over."""
+        if self._items and not self._streams:
+            kept = [item for item in self._items if not (isinstance(item, (YourTurn, PhaseOpen)) and over(item))]
+            self._items = deque(kept)
+
+    def spawn(self, turn: Turn, thinking: Thought) -> None:
         """Think about a turn in a task of its own; it is cancelled when the turn is over first."""
         self._acting = None
-        self._stop_thinking(turn.number)
-        task = self._loop.create_task(thinking)
-        self._thinking[turn.number] = (turn.thread, task)
+        if self.end is not None:
+            thinking.close()
+            return
+        if self._thoughts is None:
+            self._thoughts = Thoughts(self.forfeit, set() if self._tasks is None else self._tasks)
+        self._thoughts.begin(turn.thread, turn.number, thinking)
 
-        def done(task: asyncio.Task[None]) -> None:
-            if self._thinking.get(turn.number, (0, None))[1] is task:
-                del self._thinking[turn.number]
-            if not task.cancelled() and (error := task.exception()) is not None:
-                self.forfeit(turn.number, error)
-
-        task.add_done_callback(done)
+    def stop_thinking(self) -> None:
+        """Cancel all tasks in which the agent thinks about a turn."""
+        if self._thoughts is not None:
+            self._thoughts.leave_all()
 
     def _interrupt(self) -> None:
         """The turn that the agent is still thinking about is over."""
@@ -391,7 +408,7 @@ class _Turns:
             while seat._items:
                 item = seat._items.popleft()
                 if type(item) is YourTurn or type(item) is PhaseOpen:
-                    seat._acting = item.turn
+                    seat._acting, seat._acting_in = item.turn, item.thread
                     return seat.turn(item)
                 if type(item) is MatchEnd:
                     seat._items.appendleft(item)

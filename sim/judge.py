@@ -60,6 +60,7 @@ class OpenTurn(msgspec.Struct):
     thread: int = 0
     phase: str = ""
     invalid: int = 0
+    pings: int = 0
 
 
 class Refused(Exception):
@@ -97,6 +98,7 @@ class Judge:
         self._action_types = game.action_types
         self._threads = False
         self._concurrent = game.turn_order == "concurrent"
+        self._steady = not self._concurrent  # one at a time, what was legal when a turn was opened still is
         self._keeper = self._make_keeper()
         self._ask_type = PhaseOpen if self._concurrent else YourTurn
         self._open: dict[int, OpenTurn] = {}
@@ -211,9 +213,8 @@ class Judge:
             raise Refused("invalid_action_type", f"{act.action[:40]!r} is not an action of this game: {known}")
         turn = self._turn_of(sender, act.turn)
         if kind is not MessageOnly:
-            # One at a time, nothing has changed since the turn was opened: what was legal then still is.
             asked = turn is not None and act.turn == turn.id and act.action in turn.legal
-            if self._concurrent or not asked:
+            if not (self._steady and asked):
                 self._check_turn(sender, act, turn)
         try:
             action = decode_payload(kind, act.payload)
@@ -226,7 +227,7 @@ class Judge:
             if message.to is not None:
                 self._check_recipients(message.to)
         if kind is MessageOnly:
-            self._check_ping(sender, act)
+            self._check_ping(sender, act, turn)
         return action, turn
 
     def _turn_of(self, sender: int, number: int) -> OpenTurn | None:
@@ -258,13 +259,19 @@ class Judge:
             if agent_id not in self.spec.agent_ids:
                 raise Refused("invalid_payload", f"a message to {agent_id[:40]!r}, who is not in this match")
 
-    def _check_ping(self, sender: int, act: Act) -> None:
+    def _check_ping(self, sender: int, act: Act, turn: OpenTurn | None) -> None:
         if not act.messages:
             raise Refused("invalid_payload", "message_only needs at least one message")
-        most = self.game.max_message_pings
-        if self._pings[sender] >= most:
+        if not self._count_ping(sender, turn):
+            most = self.game.max_message_pings
             raise Refused("game_rule_violation", f"message_only was used {most} times in this turn, the most allowed")
+
+    def _count_ping(self, sender: int, turn: OpenTurn | None) -> bool:
+        """Count a `message_only`; return whether there was one left."""
+        if self._pings[sender] >= self.game.max_message_pings:
+            return False
         self._pings[sender] += 1
+        return True
 
     def _accept(self, sender: int, act: Act, action: ActionType, turn: OpenTurn | None) -> None:
         said: list[str] = []
@@ -291,6 +298,7 @@ class Judge:
     def _reject(self, sender: int, act: Act, rejection: Rejection) -> None:
         turn = self._turn_of(sender, act.turn)
         attempt = turn is not None and act.turn == turn.id and rejection.code not in _NO_ATTEMPT
+        attempt = attempt and turn is not None and turn.legal != ()  # a turn that waits is not asked
         self.log.rejected(sender if sender in self._seats else REFEREE, act, rejection, attempt=attempt)
         self._answer(sender, act.cause, rejection)
         if turn is None or not attempt:

@@ -8,7 +8,7 @@ import msgspec
 
 from sim.game import ActionType, Game, MessageOnly, Phase
 from sim.judge import Judge, OpenTurn, Refused, start
-from sim.messages import Act, EventKind, PhaseOpen, Rejection, YourTurn
+from sim.messages import Act, EventKind, PhaseOpen, Rejection, ToReferee, YourTurn
 from sim.paced import Call, PacedState
 from sim.record import ActionBody, MatchSpec, NoticeBody
 from sim.turns import AsCalled
@@ -33,9 +33,28 @@ class PacedJudge(Judge):
         self._numbered: dict[int, OpenTurn] = {}
         super().__init__(spec, game, state)
         self._threads = True
+        self._steady = False  # a turn that waits may lapse while another is open
 
     def _make_keeper(self) -> AsCalled:
         return AsCalled(self, at_once=self._concurrent)
+
+    # ── the life of a match ─────────────────────────────────────────────────────────────────────────────
+
+    def read(self, sender: int, item: ToReferee, now: float) -> None:
+        """Rule on one item of the inbox. Arguments as in `Judge`."""
+        super().read(sender, item, now)
+        if len(self.outbox) > 1:
+            self._leave_out_what_is_over()
+
+    def _leave_out_what_is_over(self) -> None:
+        """Do not ask for a turn that this same item has ended, and ask once for one that it called for twice."""
+        asked = set()
+        for at, (seat, message) in reversed(list(enumerate(self.outbox))):
+            if isinstance(message, (YourTurn, PhaseOpen)):
+                turn = self._numbered[message.turn]
+                if turn.id in asked or self._open.get(turn.place) is not turn:
+                    self.outbox[at] = (seat, None)
+                asked.add(turn.id)
 
     # ── submissions ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -55,6 +74,8 @@ class PacedJudge(Judge):
             if past is not None and past.seat == sender:
                 raise Refused("late", f"turn {act.turn} of {agent_id} is over")
             raise Refused("not_your_turn", f"turn {act.turn} is no open turn of {agent_id}")
+        if not turn.legal:
+            raise Refused("not_your_turn", f"turn {turn.id} of {agent_id} waits until it is asked again")
         legal = self.state.legal(sender, turn.thread)
         if act.action not in legal:
             raise Refused(
@@ -62,6 +83,12 @@ class PacedJudge(Judge):
                 f"{act.action} is not legal for {agent_id} in phase {turn.phase}: "
                 f"legal are {', '.join((*legal, *_ALWAYS_LEGAL))}",
             )
+
+    def _count_ping(self, sender: int, turn: OpenTurn | None) -> bool:
+        if turn is None:
+            return super()._count_ping(sender, turn)
+        turn.pings += 1
+        return turn.pings <= self.game.max_message_pings
 
     def _apply(self, sender: int, action: ActionType, turn: OpenTurn | None) -> None:
         if type(action) is not MessageOnly:
@@ -90,8 +117,9 @@ class PacedJudge(Judge):
         recipients = (sender,) if whispers else self._party(thread, sender)
         self.log.action("action", sender, act.cause, body, None if shown is action else shown, recipients)
         if type(action) is MessageOnly:
-            if turn is not None:
+            if turn is not None and turn.legal:
                 turn.invalid = 0
+                turn.legal = self.state.legal(sender, thread)
                 self._ask(turn)
             return
         assert turn is not None
@@ -128,17 +156,20 @@ class PacedJudge(Judge):
 
     def _say(self) -> None:
         """Give the notices, and close the threads that are over."""
-        for notice in self.state.notices:
+        state = self.state
+        for notice in state.notices:
             party = self.state.party(notice.thread)
             self.log.notice(NoticeBody(notice.text, notice.thread, notice.closes), party)
             if notice.closes:
                 self._keeper.withdraw(notice.thread)
+                state.calls[:] = [call for call in state.calls if call.thread != notice.thread]
                 for turn in [turn for turn in self._open.values() if turn.thread == notice.thread]:
                     del self._open[turn.place]
                     self.outbox.append((turn.seat, None))  # its agent may still be thinking
-        self.state.notices.clear()
+        state.notices.clear()
 
     def _begin(self, phase: Phase) -> None:
+        self.outbox.extend([(turn.seat, None) for turn in self._open.values()])  # their agents may still be thinking
         self._open.clear()
         self._phase = phase
         self.log.phase(phase.name)
@@ -149,12 +180,20 @@ class PacedJudge(Judge):
         """Return whether no turn is open."""
         return not self._open
 
+    def busy(self) -> bool:
+        """Return whether a seat is asked and has not answered."""
+        return any(turn.legal for turn in self._open.values())
+
     def open_call(self, call: Call) -> None:
-        """Ask a seat; its deadline runs from now, but not beyond that of the turn that it hangs on."""
+        """Ask a seat, if it can do anything; its deadline runs from now, but not past that of the turn it hangs on."""
+        if call.seat not in self._seats:
+            raise ValueError(f"there is no seat {call.seat} to be called")
         place = self._place(call.seat, call.thread)
         legal = self.state.legal(call.seat, call.thread)
         turn = self._open.get(place)
         if turn is None:
+            if not legal or self._turns >= self.game.max_turns:
+                return
             self._turns += 1
             deadline = self.log.now + self.game.turn_timeout
             outer = self._open.get(self._place(*call.within)) if call.within is not None else None
@@ -166,6 +205,8 @@ class PacedJudge(Judge):
             self._pings[call.seat] = 0
             self.deadline = min(self.deadline, deadline)
         turn.legal = legal
+        if not legal:
+            return
         if call.seat in self._lost:
             self._auto.append(turn)
         else:
@@ -175,6 +216,8 @@ class PacedJudge(Judge):
         return thread * len(self._seats) + seat
 
     def _ask(self, turn: OpenTurn, rejection: Rejection | None = None) -> None:
+        if rejection is not None:
+            turn.legal = self.state.legal(turn.seat, turn.thread)  # another's action may have changed it
         ask: YourTurn | PhaseOpen = self._ask_type(
             turn.id,
             turn.phase,
@@ -223,6 +266,7 @@ class PacedJudge(Judge):
             error,
             thread,
         )
-        self.log.action(kind, seat, 0, body, None, self._party(thread, seat))
+        shown = None if action is None else self.state.shown(seat, action)
+        self.log.action(kind, seat, 0, body, None if shown is action else shown, self._party(thread, seat))
         self.outbox.append((seat, None))  # its agent may still be thinking
         self._go_on(seat, action)

@@ -126,6 +126,9 @@ class CallTable(Protocol):
     def idle(self) -> bool:
         """Return whether no turn is open."""
 
+    def busy(self) -> bool:
+        """Return whether a seat is asked and has not answered."""
+
 
 class AsCalled:
     """Asks as the state of a paced game calls for it: everything at once, or one turn at a time.
@@ -156,10 +159,7 @@ class AsCalled:
     def acted(self, seat: int, action: ActionType | None) -> bool:
         """Ask the next, or all that are called for; the phase is over when nobody is asked."""
         table, calls = self._table, self._calls
-        if self._at_once:
-            while calls:
-                table.open_call(calls.popleft())
-        elif calls:
+        while calls and (self._at_once or not table.busy()):
             table.open_call(calls.popleft())
         return table.idle()
 

@@ -69,6 +69,7 @@ class AgentHost:
                     seat.put(ask)
         except InboxFull as error:
             seat.leave(describe(error))
+            seat.stop_thinking()
             self._close(seat)
             self._seats[to] = None
         else:
@@ -81,11 +82,17 @@ class AgentHost:
         seat = self._seats.pop(address, None)
         if seat is not None and seat.task is not None:
             seat.task.cancel()
+            seat.stop_thinking()
 
     def _open(self, address: Address) -> Seat:
         agent = self._agent_at(address)
         seat = self._seats[address] = Seat(
-            address, agent, self._bus, streams=not agent.decides, action_types=self._types_at(address)
+            address,
+            agent,
+            self._bus,
+            streams=not agent.decides,
+            action_types=self._types_at(address),
+            tasks=self._tasks,
         )
         if not agent.decides:
             seat.task = asyncio.get_running_loop().create_task(self._play(agent, seat))

@@ -160,9 +160,11 @@ class MatchByHand:
 
     def lapse(self) -> None:
         """Let time pass to the next deadline, and read it."""
-        self.now = self.judge.deadline
-        self.lapsed.update(turn.id for turn in self.judge.open_turns() if turn.deadline <= self.now)
-        self.read(REFEREE, Deadline(self.now))
+        open_ = self.judge.open_turns()
+        deadline = min(turn.deadline for turn in open_)  # the judge's own may be that of a turn that is over
+        self.now = max(self.now, deadline)
+        self.lapsed.update(turn.id for turn in open_ if turn.deadline <= deadline)
+        self.read(REFEREE, Deadline(deadline))
 
     def record(self) -> MatchRecord:
         """Return the record; the match must be over."""
