@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 import pytest
-
 from bargains import Bargain
+
 from sim.games.bargaining import BargainingGame
 from sim.messages import Message, Rejection
 
@@ -453,7 +453,9 @@ def test_the_window_can_be_set() -> None:
 # ── the rules in words ──────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(("role", "tag"), [("buyer", "### BUYER_PRICE($X) ###"), ("seller", "### SELLER_PRICE($X) ###")])
+@pytest.mark.parametrize(
+    ("role", "tag"), [("buyer", "### BUYER_PRICE($X) ###"), ("seller", "### SELLER_PRICE($X) ###")]
+)
 def test_the_rules_name_the_tag_the_word_the_limits_and_the_secret(role: str, tag: str) -> None:
     said = BargainingGame(max_rounds=7).rules_text(role)
     for word in (tag, "MAKE_DEAL", "150 words", "at most 7 rounds", "NEVER reveal", "confidential"):

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 import pytest
-
 from bargains import Bargain, market
+
 from sim.games.bargaining import BargainingGame
 from sim.messages import Act
 

@@ -36,8 +36,8 @@ class Layout(Struct, frozen=True):
         places: The conversations in the order buyers x sellers x lots.
         of_seat: The numbers of each seat's conversations, in order.
         stock: Units that each seat has, by product; nothing for buyers.
-        goods: Each product as a view describes it.
-        terms: Likewise each term.
+        goods: What each conversation is about, as a view describes it, by product.
+        terms: Likewise the terms.
         possible: Deals that could be made: the number of buyers or of lots on sale, whichever is less.
     """
 
@@ -45,7 +45,7 @@ class Layout(Struct, frozen=True):
     places: tuple[Place, ...]
     of_seat: tuple[tuple[int, ...], ...]
     stock: tuple[dict[str, int], ...]
-    goods: dict[str, dict[str, str]]
+    goods: tuple[dict[str, dict[str, str]], ...]
     terms: dict[str, dict[str, Any]]
     possible: int
 
@@ -101,15 +101,16 @@ def lay_out(parameters: Parameters) -> Layout:
     for seller, config in parameters.sellers.items():
         units = config.stock
         stock.append({p: units[p] if isinstance(units, Mapping) else units for p in sold(parameters, seller)})
+    described = {
+        product: {"name": it.name or product, **({"about": it.about} if it.about else {})}
+        for product, it in parameters.products.items()
+    }
     return Layout(
         seat_ids=buyers + sellers,
         places=tuple(places),
         of_seat=tuple(map(tuple, of_seat)),
         stock=tuple(stock),
-        goods={
-            p: {"name": it.name or p, **({"about": it.about} if it.about else {})}
-            for p, it in parameters.products.items()
-        },
+        goods=tuple([{product: described[product] for product in place.products} for place in places]),
         terms={
             name: {"options": list(term.options)} if term.options else {"low": term.low, "high": term.high}
             for name, term in parameters.terms.items()

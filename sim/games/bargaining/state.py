@@ -125,7 +125,7 @@ class BargainingState(PacedState, kw_only=True):
         """
         if thread != LOBBY:
             self._speak(seat, action, self.threads[thread - 1])
-        elif type(action) is Choose:
+        elif isinstance(action, Choose):
             chosen = self._find(seat, action)
             self.lobby.remove(seat)
             self._ask(chosen)

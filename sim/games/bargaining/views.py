@@ -40,7 +40,7 @@ def thread(state: BargainingState, seat: int, it: Thread) -> dict[str, Any]:
         "max_rounds": game.max_rounds,
         "deal_rule": game.deal_rule,
         "lot": game.lot,
-        "products": {product: layout.goods[product] for product in products},
+        "products": layout.goods[it.number - 1],
         "offers": {"buyer": bid, "seller": ask},
         "history": it.history,
         "transcript": it.transcript(side, game.window),
@@ -105,13 +105,12 @@ def secrets(state: BargainingState, seat: int) -> list[float]:
     """Return the amounts that others are not to read: a seat's reservation prices, and those of its bundles."""
     own = state.amounts[seat]
     amounts = [*own.values()]
+    if len(amounts) == 1:
+        return amounts
     if state.game.lot == "bundle":
         threads = state.threads
         amounts += [total(own, threads[number - 1].products) for number in state.game.layout.of_seat[seat]]
     return [amount for amount in dict.fromkeys(amounts) if amount > 0]
-
-
-_BETWEEN = str.maketrans("", "", ",.' ")
 
 
 def may_name(text: str, amount: float) -> bool:
@@ -121,12 +120,20 @@ def may_name(text: str, amount: float) -> bool:
     """
     if not text.isascii():
         return True
-    digits = text.translate(_BETWEEN)
-    return any(run in digits for run in _runs(amount))
+    digits = _digits(text)
+    for run in _runs(amount):
+        if run in digits:
+            return True
+    return False
+
+
+def _digits(text: str) -> str:
+    """Return a text without what may stand between the digits of a number."""
+    return text.replace(",", "").replace(".", "").replace("'", "").replace(" ", "")
 
 
 @lru_cache(maxsize=4096)
 def _runs(amount: float) -> tuple[str, ...]:
     """Return the significant digits of an amount, and of the same in cents."""
-    texts = (number_text(number).translate(_BETWEEN) for number in (amount, round(amount, 2) or amount))
+    texts = [_digits(number_text(number)) for number in (amount, round(amount, 2) or amount)]
     return tuple(dict.fromkeys(text.strip("0") for text in texts))
