@@ -16,8 +16,14 @@ from experiments.bench.throughput import Throughput, measure
 from experiments.bench.yardstick import round_trips_per_second
 from experiments.display import console
 
-CASES = (("simple", 2, 6000), ("full", 3, 2000), ("full", 5, 1000))
-"""Mode, seats and matches of each case."""
+MATCHES = {
+    "provision point, simple": 6000,
+    "provision point, full": 2000,
+    "provision point, full, 5 seats": 1000,
+    "bargaining, 8 rounds": 2000,
+    "principal-agent": 3000,
+}
+"""How many matches of each case are played."""
 
 ROUNDS = 3
 """How often each case is measured; the median counts."""
@@ -35,9 +41,9 @@ def run_bench(*, quick: bool) -> dict[str, Any]:
     results: list[Throughput] = []
     with running_ray(), tempfile.TemporaryDirectory(prefix="quorum-bench-") as folder:
         for runtime in RUNTIMES:
-            for mode, seats, matches in CASES:
+            for case, matches in MATCHES.items():
                 count = matches // scale if runtime == "local" else 3 * matches // scale
-                results.append(measure(runtime, mode, seats, count, Path(folder), 1 if quick else ROUNDS))
+                results.append(measure(runtime, case, count, Path(folder), 1 if quick else ROUNDS))
         calls = measure_calls(4000 // scale, 400_000 // scale)
     return {
         "python": platform.python_version(),
@@ -62,13 +68,14 @@ def print_bench(*, as_json: bool, quick: bool) -> None:
         console.print(text, markup=False, soft_wrap=True)
         return
     console.print(f"yardstick: {result['yardstick_round_trips_per_second']:,.0f} round trips/s over two asyncio queues")
-    table = Table("runtime", "game", title="Provision point, complete record on disk", title_justify="left")
-    for heading in ("seats", "matches", "actions + messages/s", "ratio", "lowest – highest"):
+    table = Table("runtime", "game", title="Complete record on disk; ratios to the yardstick", title_justify="left")
+    for heading in ("matches", "actions + messages/s", "ratio", "lowest – highest", "turns"):
         table.add_column(heading, justify="right")
     for r in result["throughput"]:
         spread = f"{r.lowest:.2f} – {r.highest:.2f}"
-        counts = (str(r.seats), f"{r.matches:,}", f"{r.per_second:,.0f}")
-        table.add_row(r.runtime, r.mode, *counts, f"{r.ratio:.2f}", spread)
+        table.add_row(
+            r.runtime, r.case, f"{r.matches:,}", f"{r.per_second:,.0f}", f"{r.ratio:.2f}", spread, f"{r.turns:.2f}"
+        )
     console.print(table)
     calls = result["calls"]
     console.print(

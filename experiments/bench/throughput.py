@@ -28,54 +28,53 @@ class Throughput(msgspec.Struct, frozen=True):
 
     Attributes:
         runtime: Where.
-        mode: Mode of the game.
-        seats: Seats of a match.
+        case: What was played.
         matches: How many matches were played.
         per_second: Actions and messages per second, with the complete record on disk.
         ratio: The same as a ratio to the yardstick, measured just before and just after.
         lowest: The lowest ratio of the rounds; `ratio` and `per_second` are medians.
         highest: The highest.
+        turns: Turns as a ratio to the yardstick: the actions without the messages.
     """
 
     runtime: str
-    mode: str
-    seats: int
+    case: str
     matches: int
     per_second: float
     ratio: float
     lowest: float
     highest: float
+    turns: float
 
 
-def measure(runtime: str, mode: str, seats: int, matches: int, folder: Path, rounds: int = 1) -> Throughput:
+def measure(runtime: str, case: str, matches: int, folder: Path, rounds: int = 1) -> Throughput:
     """Play matches on a runtime and measure; the machine's speed drifts, so in several rounds."""
-    measured = [_round(runtime, mode, seats, matches, folder) for _ in range(rounds)]
-    ratios = [ratio for _, ratio in measured]
-    speed = statistics.median([per_second for per_second, _ in measured])
-    return Throughput(runtime, mode, seats, matches, speed, statistics.median(ratios), min(ratios), max(ratios))
+    measured = [_round(runtime, case, matches, folder) for _ in range(rounds)]
+    speeds, ratios, turns = zip(*measured, strict=True)
+    median = statistics.median
+    return Throughput(runtime, case, matches, median(speeds), median(ratios), min(ratios), max(ratios), median(turns))
 
 
-def _round(runtime: str, mode: str, seats: int, matches: int, folder: Path) -> tuple[float, float]:
-    """Return the actions and messages per second of one round, and their ratio to the yardstick."""
-    plan = make_plan(mode, seats, matches)
+def _round(runtime: str, case: str, matches: int, folder: Path) -> tuple[float, float, float]:
+    """Return the actions and messages per second of one round, their ratio to the yardstick, and that of the turns."""
+    plan = make_plan(case, matches)
     settings = ExperimentConfig(runtime=runtime).settings()
-    directory = RunDirectory(folder / f"{runtime}-{mode}-{seats}-{time.monotonic_ns()}")
+    directory = RunDirectory(folder / f"{runtime}-{time.monotonic_ns()}")
     directory.create(describe_run(plan, settings, origin="python"))
     encode(plan, [])  # what is imported late is imported now
     before = round_trips_per_second()
     with tuned_memory(), asyncio.Runner(loop_factory=fast_loop()) as runner:
         seconds = runner.run(_play(plan, settings, directory))
     after = round_trips_per_second()
-    per_second = _units(directory) / seconds
-    return per_second, per_second / ((before + after) / 2)
+    actions, messages = _counts(directory)
+    trips = (before + after) / 2 * seconds
+    return (actions + messages) / seconds, (actions + messages) / trips, actions / trips
 
 
-def _units(directory: RunDirectory) -> int:
-    """Count the actions and messages that are on disk."""
+def _counts(directory: RunDirectory) -> tuple[int, int]:
+    """Count the actions and the messages that are on disk."""
     run = Run(directory.path)
-    actions: int = run.events()["kind"].to_list().count("action")
-    messages: int = sum(run.matches()["messages"].to_list())
-    return actions + messages
+    return run.events()["kind"].to_list().count("action"), sum(run.matches()["messages"].to_list())
 
 
 async def _play(plan: Plan, settings: Settings, directory: RunDirectory) -> float:
