@@ -16,33 +16,46 @@ import msgspec
 from actors.agent import Agent
 from actors.scripted.collusion import Colluder
 from actors.scripted.common import PassAgent, RandomAgent
+from actors.scripted.concession import Boulware, Conceder, Linear, TimeDependent, TitForTat
 from actors.scripted.delegating import DelegatingWorker
+from actors.scripted.exchange import DoubleAuction, NashSplitter, Rubinstein, ZeroIntelligenceTrader
 from actors.scripted.oracle import HonestOracle, LenientOracle, NoisyOracle
 from actors.scripted.pledge import Pledger
 from actors.scripted.principal import FixedPrincipal, LinearPrincipal, OptimalPrincipal
 from actors.scripted.provision_point import Coordinator, FreeRider, RationalContributor, ZeroIntelligence
+from actors.scripted.shopping import Shopper
 from actors.scripted.worker import BestResponseWorker, Shirker
 from sim.errors import ConfigError
 
 AGENTS: Final[Mapping[str, type[Agent]]] = MappingProxyType(
     {
         "best_response_worker": BestResponseWorker,
+        "boulware": Boulware,
         "colluder": Colluder,
+        "conceder": Conceder,
         "coordinator": Coordinator,
         "delegating_worker": DelegatingWorker,
+        "double_auction": DoubleAuction,
         "fixed_principal": FixedPrincipal,
         "free_rider": FreeRider,
         "honest_oracle": HonestOracle,
         "lenient_oracle": LenientOracle,
+        "linear": Linear,
         "linear_principal": LinearPrincipal,
+        "nash_splitter": NashSplitter,
         "noisy_oracle": NoisyOracle,
         "optimal_principal": OptimalPrincipal,
         "pass": PassAgent,
         "pledger": Pledger,
         "random": RandomAgent,
         "rational": RationalContributor,
+        "rubinstein": Rubinstein,
         "shirker": Shirker,
+        "shopper": Shopper,
+        "time_dependent": TimeDependent,
+        "tit_for_tat": TitForTat,
         "zero_intelligence": ZeroIntelligence,
+        "zero_intelligence_trader": ZeroIntelligenceTrader,
     }
 )
 """Agent classes by kind."""

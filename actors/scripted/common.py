@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from actors.agent import Agent, Answer, Decision
-from actors.scripted import principal_agent_draws, provision_point_draws
+from actors.scripted import bargaining_draws, principal_agent_draws, provision_point_draws
 from actors.scripted.draw import draw
 from actors.scripted.provision_point import sentence
 from actors.turn import Turn
 from sim.game import ActionType, MessageOnly, Pass
 
 _KNOWN: Mapping[type[ActionType], Callable[[Turn], ActionType]] = MappingProxyType(
-    {**principal_agent_draws.DRAWS, **provision_point_draws.DRAWS}
+    {**bargaining_draws.DRAWS, **principal_agent_draws.DRAWS, **provision_point_draws.DRAWS}
 )
 _PASS = Pass()
 
