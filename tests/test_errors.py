@@ -24,9 +24,9 @@ SAMPLES = [
 ]
 
 PUBLIC = """
-ActionType Address Clock CodecError ConfigError DeadlockError Delivery Game IllegalAction Inbox InboxFull LocalBus
-MatchRecord MatchSpec Message MessageOnly Outcome Pass Phase ProvisionPointGame QuorumError RecordMismatch Referee
-RunError TooLarge UnreliableBus VirtualLoop rejudge run_virtual
+ActionType Address BargainingGame Clock CodecError ConfigError DeadlockError Delivery Game IllegalAction Inbox
+InboxFull LocalBus MatchRecord MatchSpec Message MessageOnly Outcome Pass Phase PrincipalAgentGame ProvisionPointGame
+QuorumError RecordMismatch Referee RunError TooLarge UnreliableBus VirtualLoop rejudge run_virtual
 """
 
 
