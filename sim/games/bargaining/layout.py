@@ -32,7 +32,6 @@ class Layout(Struct, frozen=True):
     """A market's conversations.
 
     Attributes:
-        seat_ids: The buyers, then the sellers.
         places: The conversations in the order buyers x sellers x lots.
         of_seat: The numbers of each seat's conversations, in order.
         stock: Units that each seat has, by product; nothing for buyers.
@@ -41,7 +40,6 @@ class Layout(Struct, frozen=True):
         possible: Deals that could be made: the number of buyers or of lots on sale, whichever is less.
     """
 
-    seat_ids: tuple[str, ...]
     places: tuple[Place, ...]
     of_seat: tuple[tuple[int, ...], ...]
     stock: tuple[dict[str, int], ...]
@@ -106,7 +104,6 @@ def lay_out(parameters: Parameters) -> Layout:
         for product, it in parameters.products.items()
     }
     return Layout(
-        seat_ids=buyers + sellers,
         places=tuple(places),
         of_seat=tuple(map(tuple, of_seat)),
         stock=tuple(stock),
