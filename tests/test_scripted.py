@@ -21,6 +21,7 @@ from sim import (
     ActionType,
     Address,
     Clock,
+    Game,
     LocalBus,
     MatchRecord,
     MatchSpec,
@@ -42,7 +43,7 @@ OPTIONS: dict[str, dict[str, Any]] = {"pledger": {"share": 0.2}}
 
 
 def play(
-    game: ProvisionPointGame, agents: Sequence[Agent], seeds: Iterable[int] = (1,), *, explore: int | None = None
+    game: Game, agents: Sequence[Agent], seeds: Iterable[int] = (1,), *, explore: int | None = None
 ) -> list[MatchRecord]:
     """Play a match for each seed, all at once, with the same agents; return the records in order of seeds."""
 

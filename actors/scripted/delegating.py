@@ -96,7 +96,8 @@ class DelegatingWorker(BestResponseWorker):
 
     def inner_levels(self, levels: Sequence[Level]) -> tuple[Level, ...]:
         """Return the outcome levels that it posts under a contract with these."""
-        return tuple(Level(v.label, v.threshold, self.pass_on * v.payment) for v in levels)
+        # Rounded to what people would write: 0.35 of 12 is 4.2, and not 4.199999999999999.
+        return tuple(Level(v.label, v.threshold, float(f"{self.pass_on * v.payment:.12g}")) for v in levels)
 
     def rest(self, score: float) -> Technology:
         """Return what it can do once the part is there: costs of the rest, and qualities of the whole."""
