@@ -37,9 +37,26 @@ def test_every_line_up_is_there_and_says_what_it_is() -> None:
     assert not [folder for folder in CONF.rglob("*") if folder.is_dir() and not any(folder.iterdir())]
 
 
+def games_of(line_up: str) -> list[str]:
+    """Return the games of a line-up: that of its own name, or those of its folder that have none of their own."""
+    games, line_ups = options("game"), options("agents")
+    if line_up in games:
+        return [line_up]
+    folder = line_up.split("/")[0]
+    return [game for game in games if game.split("/")[0] == folder and game not in line_ups]
+
+
 @pytest.mark.parametrize("game", options("game"))
-@pytest.mark.parametrize("agents", options("agents"))
-def test_every_line_up_plays_every_game_to_its_end(agents: str, game: str, tmp_path: Path) -> None:
+def test_every_game_is_played_to_its_end_where_nobody_chooses_a_line_up(game: str, tmp_path: Path) -> None:
+    run = played(tmp_path / "run", f"game={game}", "runtime.window=20", matches=20)
+    assert run.matches()["status"].to_list() == ["resolved"] * 20
+    assert run.matches()["error"].to_list() == [None] * 20
+
+
+@pytest.mark.parametrize(
+    ("agents", "game"), [(agents, game) for agents in options("agents") for game in games_of(agents)]
+)
+def test_every_line_up_plays_its_games_to_their_end(agents: str, game: str, tmp_path: Path) -> None:
     run = played(tmp_path / "run", f"agents={agents}", f"game={game}", "runtime.window=20", matches=20)
     assert run.matches()["status"].to_list() == ["resolved"] * 20
     assert run.matches()["error"].to_list() == [None] * 20
@@ -118,7 +135,9 @@ def test_files_of_ones_own_stand_beside_those_of_the_product(tmp_path: Path) -> 
     (tmp_path / "game" / "mine" / "big.yaml").write_text("{game_id: provision-point, mode: simple, threshold: 500}")
     plan, _ = compose(["agents=two,provision_point/rational", "game=mine/big"], tmp_path).plan()
     assert [point.agent_ids for point in plan.points] == [("a", "b"), ("agent_1", "agent_2", "agent_3")]
-    with pytest.raises(ConfigError, match=r"agents=tow: .* did you mean two\? \(there is: provision_point/always_pass"):
+    with pytest.raises(
+        ConfigError, match=r"agents=tow: .* did you mean two\? \(there is: .*provision_point/always_pass"
+    ):
         compose(["agents=tow"], tmp_path)
 
 
