@@ -28,14 +28,14 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """An experiment in Python.
 
     Attributes:
-        game_id: The game, when none is passed to `run`.
+        game_id: The game, when none is passed to `run`; None is provision-point. One that is passed must be this one.
         num_matches: How many matches each grid point plays.
         seed: Seed of the run.
         runtime: "local", "packed", "ray", or `Settings`.
         out: Run directory; None makes `runs/GAME-TIME`.
     """
 
-    game_id: str = "provision-point"
+    game_id: str | None = None
     num_matches: int = 100
     seed: int = 0
     runtime: str | Settings = "local"

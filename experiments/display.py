@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from rich import box
@@ -16,7 +17,13 @@ from rich.text import Text
 from experiments import stats
 from experiments.results import Run
 
+if TYPE_CHECKING:
+    from experiments.markets import MarketFigures
+
 console = Console(highlight=False)
+
+_MOST_TASKS = 8
+"""Grid points of markets that are shown seat by seat."""
 
 
 @contextmanager
@@ -72,22 +79,72 @@ def print_results(run: Run) -> None:
     """Print the table of a run: a row for each seat of each grid point."""
     points = stats.figures(run)
     games = [point["game"] for point in run.config["points"]]
-    alike = [key for key in ("game_id", "mode") if len({str(game.get(key)) for game in games}) == 1]
+    alike = [key for key in ("game_id", "mode", "shape") if len({str(game.get(key)) for game in games}) == 1]
     what = " ".join(str(games[0][key]) for key in alike if key in games[0]) or "several games"
     done = sum(point.matches for point in points)
     ended = " · all resolved" if done and _all_resolved(points) else ""
     kind = run.config["runtime"].get("kind", "?")
     print_line(f"{what} · {done:,} matches{ended} · seed {run.config['seed']} · {kind}", "bold")
     if done:
+        for shown in _tables(run, points):
+            console.print()
+            console.print(shown)
         console.print()
-        console.print(_results_table(points))
-        console.print()
+        if endings := _endings(points):
+            print_line(endings)
     if done < run.asked:
         print_line(f"{run.asked - done:,} of {run.asked:,} matches are missing: quorum resume {run.path}", "yellow")
     elif speed := run.summary.get("matches_per_second"):
         restarts = run.summary.get("restarts")
         print_line(f"{speed:,.0f} matches/s" + (f" · {restarts} restarts of a cell" if restarts else ""))
     print_line(f"run directory: {run.path}")
+
+
+def _tables(run: Run, points: Sequence[stats.PointFigures]) -> Iterator[Table]:
+    """Yield the tables of a run: by seat, and for markets by type; a run of many tasks is shown by type alone."""
+    markets = all(point["game"]["game_id"] == "bargaining" for point in run.config["points"])
+    if not markets or len(points) <= _MOST_TASKS:
+        yield _results_table(points)
+    if markets:
+        from experiments.markets import market_figures
+
+        yield _market_table(market_figures(run))
+
+
+def _market_table(rows: Sequence[MarketFigures]) -> Table:
+    """Return the table of markets by type; what it says of none is left out."""
+    columns: dict[str, list[str]] = {
+        "tasks": [f"{r.points:,}" for r in rows],
+        "matches": [f"{r.matches:,}" for r in rows],
+        "deals": [f"{r.deals:.0%}" for r in rows],
+        "timeout": [f"{r.timeout:.0%}" for r in rows],
+        "overflow": [f"{r.overflow:.0%}" for r in rows],
+        "rounds": ["–" if r.rounds is None else f"{r.rounds:.1f}" for r in rows],
+        "global": [f"{r.global_score:.1f}" for r in rows],
+        "buyer": [f"{r.buyer_score:.1f}" for r in rows],
+        "seller": [f"{r.seller_score:.1f}" for r in rows],
+        "welfare": [f"{r.efficiency:.0%}" for r in rows],
+    }
+    if all(r.points == 1 for r in rows):
+        del columns["tasks"]
+    for kind in ("timeout", "overflow"):
+        if not any(getattr(r, kind) for r in rows):
+            del columns[kind]
+    made = table("market", *columns, right=tuple(columns))
+    for number, row in enumerate(rows):
+        made.add_row(row.market, *(cells[number] for cells in columns.values()), end_section=number == len(rows) - 2)
+    return made
+
+
+def _endings(points: Sequence[stats.PointFigures]) -> str:
+    """Say what ended the matches, where there are more ways than success and one other."""
+    counts: Counter[str] = Counter()
+    for point in points:
+        counts.update(point.triggers)
+    if len(counts) < 3:
+        return ""
+    total = counts.total()
+    return "ended by " + ", ".join(f"{trigger} {count / total:.1%}" for trigger, count in counts.most_common())
 
 
 def _results_table(points: Sequence[stats.PointFigures]) -> Table:

@@ -63,8 +63,8 @@ class ExperimentRunner:
             if not isinstance(agent, Agent):
                 raise ConfigError(f"agents: {agent!r} is not an Agent")
         if game is None:
-            game = game_type(config.game_id)()
-        elif game.game_id != config.game_id:
+            game = game_type(config.game_id or "provision-point")()
+        elif config.game_id not in (None, game.game_id):
             raise ConfigError(f"game_id={config.game_id}, but the game that was passed is {game.game_id}")
         settings = config.settings()
         plan = Plan((Point(game, tuple(agents)),), config.num_matches, config.seed)

@@ -52,6 +52,7 @@ def _facts(events: list[tuple[dict[str, Any], dict[str, Any]]], agent_ids: list[
 def _course(events: list[tuple[dict[str, Any], dict[str, Any]]], seat_width: int) -> Table:
     """Return what happened, a row for each event."""
     made = _grid(9, 3, seat_width)
+    several = any(body.get("thread", 0) > 1 for row, body in events if row["kind"] in _SAY)
     last_round = None
     for row, body in events:
         if row["kind"] == "phase":
@@ -63,7 +64,10 @@ def _course(events: list[tuple[dict[str, Any], dict[str, Any]]], seat_width: int
             shown = f"r{number}" if number is not None and number != last_round else ""
             last_round = last_round if number is None else number
             sender = "?" if row["kind"] == "rejected" and body.get("agent_id") is None else row["sender"]
-            made.add_row(_time(row), Text(shown, style="dim"), Text(sender, style="bold"), _SAY[row["kind"]](row, body))
+            said = _SAY[row["kind"]](row, body)
+            if several and body.get("thread"):
+                said = Text.assemble((f"#{body['thread']} ", "dim"), said)
+            made.add_row(_time(row), Text(shown, style="dim"), Text(sender, style="bold"), said)
     return made
 
 
@@ -89,12 +93,22 @@ def _end(body: dict[str, Any], agent_ids: list[str]) -> Group:
     made = _grid(2, max(map(len, agent_ids)))
     for agent_id, gain in zip(agent_ids, gains, strict=True):
         made.add_row("", Text(agent_id, style="bold"), Text(gain.rjust(max(map(len, gains)))))
-    return Group(head, Text("payoffs"), made)
+    return Group(head, Text("payoffs"), made, *_figures(body.get("figures") or {}))
+
+
+def _figures(figures: dict[str, Any]) -> list[Text]:
+    """Return what the record alone holds, a line for each figure, and for each entry of a list of them."""
+    lines = []
+    for key, value in figures.items():
+        entries = value if isinstance(value, list) and all(isinstance(v, dict) for v in value) else [value]
+        lines += [Text.assemble((f"{_clean(key)} ", "dim"), _value(entry)) for entry in entries]
+    return [Text("figures", style="yellow"), *lines] if lines else []
 
 
 def _action(row: dict[str, Any], body: dict[str, Any]) -> Text:
     text = Text(_clean(body["action"]), style="cyan")
-    fields = _fields(body.get("payload") or {})
+    payload = body.get("payload") or {}
+    fields = f"“{_clean(payload['text'])}”" if list(payload) == ["text"] else _fields(payload)
     if fields:
         text.append(f"  {fields}", style="default")
     hidden = {k: v for k, v in (body.get("private") or {}).items() if (body.get("payload") or {}).get(k) != v}
@@ -132,7 +146,13 @@ def _fields(fields: Mapping[str, Any]) -> str:
 def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:,.2f}" if isinstance(value, float) else _clean(str(value))
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    if isinstance(value, Mapping):
+        return f"({_fields(value)})" if value else "none"
+    if isinstance(value, list):
+        return ", ".join(map(_value, value)) or "none"
+    return _clean(str(value))
 
 
 def _clean(text: str) -> str:
@@ -143,6 +163,7 @@ def _clean(text: str) -> str:
 _SAY: dict[str, Any] = {
     "action": _action,
     "message": _message,
+    "notice": lambda row, body: Text(_clean(body["text"]), style="italic"),
     "timeout": _default,
     "forfeit": _default,
     "rejected": _rejected,
