@@ -148,6 +148,22 @@ def test_the_golden_scores_of_failures_through_the_judge(row: dict[str, Any], fa
     assert outcome.utilities == (0.0, 0.0)
 
 
+def test_discount_and_penalty_are_parameters() -> None:
+    play = Bargain(discount=0.5, weights=(10, 20, 30))
+    play.rest(2)
+    play.deal(1, 14_000)
+    assert scores(play.outcome.figures) == {"global_score": 15.0, "buyer_score": 12.5, "seller_score": 12.5}
+    assert Bargain(penalty=7).rest().figures["global_score"] == -7
+
+
+def test_a_price_in_prose_is_no_offer() -> None:
+    play = Bargain(deal_rule="crossing")
+    assert play.text("buyer", "I could pay $15,500, but I say ### BUYER_PRICE($13,000) ###.") is None
+    play.say("seller", 15_000, prose="For $13,000 I would not even get up.")
+    assert play.status(1) == "open"
+    assert play.view("buyer")["history"] == [[1, 13_000, 15_000]]
+
+
 def test_the_seeds_example_scores_95_099005() -> None:
     play = Bargain(max_rounds=15)
     play.rest(5)

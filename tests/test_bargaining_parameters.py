@@ -157,6 +157,8 @@ def test_parts_may_be_plain_dicts_or_structs_and_come_back_from_plain_data() -> 
     assert msgspec.structs.replace(plain, max_rounds=3).layout == plain.layout
     with pytest.raises(ConfigError, match="buyers: Object missing required field `max_price`"):
         BargainingGame(buyers={"b": {}})  # type: ignore[dict-item]
+    with pytest.raises(ConfigError, match="buyers: a mapping by name is needed, not list"):
+        BargainingGame(buyers=[Buyer(9.0)])  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"buyers.b.max_price=True"):
         BargainingGame(buyers={"b": Buyer(True)})
 

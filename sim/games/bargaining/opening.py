@@ -48,7 +48,8 @@ def _draw(game: Parameters, amounts: Any, products: Iterable[str], rng: Random) 
     drawn = {}
     for product in products:
         low, high = bounds(amount_of(amounts, product))
-        drawn[product] = float(low) if low == high else min(max(round(rng.uniform(low, high), 2), low), high)
+        amount = low if low == high else min(max(round(rng.uniform(low, high), 2), low), high)
+        drawn[product] = float(amount)
     return drawn
 
 

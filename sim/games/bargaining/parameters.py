@@ -147,6 +147,8 @@ class Parameters(Game, frozen=True, kw_only=True, dict=True):
 def _make_parts(parameters: Parameters, key: str, kind: type[Any]) -> None:
     """Make the parts that are given as plain dicts."""
     given = getattr(parameters, key)
+    if not isinstance(given, dict):
+        raise ConfigError(f"{key}: a mapping by name is needed, not {type(given).__name__}")
     if all(type(part) is kind for part in given.values()):
         return
     try:

@@ -108,8 +108,8 @@ def secrets(state: BargainingState, seat: int) -> list[float]:
     if len(amounts) == 1:
         return amounts
     if state.game.lot == "bundle":
-        threads = state.threads
-        amounts += [total(own, threads[number - 1].products) for number in state.game.layout.of_seat[seat]]
+        bundles = dict.fromkeys([state.threads[number - 1].products for number in state.game.layout.of_seat[seat]])
+        amounts += [total(own, products) for products in bundles]
     return [amount for amount in dict.fromkeys(amounts) if amount > 0]
 
 
