@@ -13,6 +13,14 @@ from msgspec import inspect as types
 
 A = TypeVar("A")
 
+DEPTH: Final = 32
+"""Levels that a payload may have; how deep a decoder can go depends on the stack that it is called on."""
+
+_TOO_DEEP: Final = f"the payload has more than {DEPTH} levels"
+
+_BEYOND: Final = 2.0**63
+"""Whole numbers from here on cannot be written down."""
+
 _NUMBER: Final = re.compile(r"\s*\$?\s*([+-]?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?|[+-]?\.\d+)\s*\Z", re.ASCII)
 
 
@@ -42,7 +50,7 @@ def decode_payload(kind: type[A], payload: bytes) -> A:
         if value is not None and not math.isfinite(value):
             raise ValueError(f"{name} must be a finite number")
     for name in schema.nested:
-        _check_finite(name, getattr(action, name))
+        _check_inside(name, getattr(action, name), DEPTH - 1)
     return action
 
 
@@ -56,18 +64,28 @@ def parse_number(text: str) -> float | None:
 
 
 class _Schema(msgspec.Struct, frozen=True):
-    """What there is to know of an action type: its fields that are floats, and those that hold numbers deeper down."""
+    """What there is to know of an action type.
+
+    Attributes:
+        decoder: Decodes it.
+        aliases: Its aliases, as they are sent.
+        numbers: Types of the fields that hold numbers, at any depth, by the name under which they are sent.
+        floats: Attributes that are floats.
+        nested: Attributes that hold floats deeper down.
+        deep: Whether its types allow a value of any depth.
+    """
 
     decoder: msgspec.msgpack.Decoder[Any]
     aliases: Mapping[str, str]
     numbers: Mapping[str, types.Type]
     floats: tuple[str, ...]
     nested: tuple[str, ...]
+    deep: bool
 
     @property
     def lenient(self) -> bool:
         """Whether another reading could help where the strict one fails."""
-        return bool(self.numbers or self.aliases)
+        return bool(self.numbers or self.aliases or self.deep)
 
 
 _schemas: dict[Any, _Schema] = {}
@@ -76,11 +94,13 @@ _schemas: dict[Any, _Schema] = {}
 def _schema(kind: type[Any]) -> _Schema:
     info = types.type_info(kind)
     assert isinstance(info, types.StructType)
-    numbers = {field.encode_name: field.type for field in info.fields if _holds_numbers(field.type)}
-    floats = tuple(name for name, held in numbers.items() if _is_number(held, types.FloatType))
-    nested = tuple(name for name, held in numbers.items() if not _is_number(held, types.FloatType, types.IntType))
-    aliases = getattr(kind, "aliases", {})
-    schema = _schemas[kind] = _Schema(msgspec.msgpack.Decoder(kind), aliases, numbers, floats, nested)
+    holders = [field for field in info.fields if _holds_numbers(field.type)]
+    numbers = {field.encode_name: field.type for field in holders}
+    floats = tuple(field.name for field in holders if _is_number(field.type, types.FloatType))
+    whole = tuple(field.name for field in holders if _is_number(field.type, types.IntType))
+    nested = tuple(field.name for field in holders if field.name not in (*floats, *whole))
+    aliases, deep = getattr(kind, "aliases", {}), any(_is_deep(field.type) for field in info.fields)
+    schema = _schemas[kind] = _Schema(msgspec.msgpack.Decoder(kind), aliases, numbers, floats, nested, deep)
     return schema
 
 
@@ -94,7 +114,15 @@ def _is_number(kind: types.Type, *numbers: type[types.Type]) -> bool:
 
 
 def _holds_numbers(kind: types.Type) -> bool:
-    return isinstance(kind, types.FloatType | types.IntType) or any(map(_holds_numbers, _parts(kind)))
+    """Return whether there may be numbers in a value of a type, or no end to its depth."""
+    return isinstance(kind, types.FloatType | types.IntType) or _is_deep(kind) or any(map(_holds_numbers, _parts(kind)))
+
+
+def _is_deep(kind: types.Type, above: tuple[types.Type, ...] = ()) -> bool:
+    """Return whether a value of a type may nest without end: the type says nothing of it, or contains itself."""
+    if isinstance(kind, types.AnyType) or any(kind is outer for outer in above):
+        return True
+    return any(_is_deep(part, (*above, kind)) for part in _parts(kind))
 
 
 def _parts(kind: types.Type) -> tuple[types.Type, ...]:
@@ -114,28 +142,49 @@ def _parts(kind: types.Type) -> tuple[types.Type, ...]:
     return ()
 
 
-def _check_finite(where: str, value: Any) -> None:
+def _check_inside(where: str, value: Any, depth: int) -> None:
+    """Check that all numbers in a value are finite, and that it does not nest beyond a depth."""
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"{where} must be a finite number")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            _check_finite(f"{where}.{key}", item)
+        return
+    if isinstance(value, dict):
+        inside = [(f"{where}.{key}", item) for key, item in value.items()]
     elif isinstance(value, list | tuple):
-        for number, item in enumerate(value):
-            _check_finite(f"{where}[{number}]", item)
+        inside = [(f"{where}[{number}]", item) for number, item in enumerate(value)]
     elif isinstance(value, msgspec.Struct):
-        for name in value.__struct_fields__:
-            _check_finite(f"{where}.{name}", getattr(value, name))
+        inside = [(f"{where}.{name}", getattr(value, name)) for name in value.__struct_fields__]
+    else:
+        return
+    if inside and depth == 0:
+        raise ValueError(_TOO_DEEP)
+    for name, item in inside:
+        _check_inside(name, item, depth - 1)
+
+
+def nests(value: Any, depth: int = DEPTH) -> bool:
+    """Return whether a value of maps and lists has more than so many levels."""
+    if not isinstance(value, (dict, list)):
+        return False
+    if depth == 0:
+        return True
+    return any(nests(item, depth - 1) for item in (value.values() if isinstance(value, dict) else value))
 
 
 def _decode_leniently(kind: type[A], schema: _Schema, payload: bytes, error: Exception) -> A:
     """Try once more with aliases resolved and numeric text read as numbers."""
+    if isinstance(error, RecursionError):
+        raise ValueError(_TOO_DEEP) from None
     try:
         fields = msgspec.msgpack.decode(payload)
-    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
-        # The first error: how deep a value may nest depends on the stack, and a record is judged on another.
+        too_deep = nests(fields)
+    except RecursionError:
+        too_deep = True
+    except (msgspec.MsgspecError, ValueError, OverflowError):
         raise _refused(error) from None
+    if too_deep:
+        # The same on every stack: how deep a decoder can go depends on it, and a record is judged on another.
+        raise (ValueError(_TOO_DEEP) if schema.deep else _refused(error)) from None
     if not isinstance(fields, dict):
         raise _refused(error) from None
     for alias, name in schema.aliases.items():
@@ -163,7 +212,7 @@ def _read_numbers(where: str, value: Any, kind: types.Type) -> Any:
             for member in members:
                 if _holds_numbers(member):
                     value = _read_numbers(where, value, member)
-        case types.StructType(fields=fields) if isinstance(value, dict):
+        case types.StructType(fields=fields) if isinstance(value, dict) and _is_of(value, kind):
             held = {field.encode_name: field.type for field in fields if _holds_numbers(field.type)}
             return {
                 key: _read_numbers(f"{where}.{key}", item, held[key]) if key in held else item
@@ -179,15 +228,35 @@ def _read_numbers(where: str, value: Any, kind: types.Type) -> Any:
     return value
 
 
+def _is_of(value: dict[Any, Any], kind: types.StructType) -> bool:
+    """Return whether a map may be a struct: it has its tag, if there is one."""
+    return kind.tag_field is None or value.get(kind.tag_field) == kind.tag
+
+
 def _read_number(where: str, text: str, kind: types.Type) -> Any:
     """Return the number that a text stands for, where a number and no text is wanted."""
     whole = _is_number(kind, types.IntType)
-    if not whole and not _is_number(kind, types.FloatType, types.IntType):
+    if not whole and not _wants_number(kind):
         return text
     number = parse_number(text)
     if number is None:
         raise ValueError(f"{where}={text[:40]!r} is not a number")
-    return int(number) if whole and number.is_integer() else number
+    if not whole or not number.is_integer():
+        return number
+    if abs(number) >= _BEYOND:
+        raise ValueError(f"{where}={text[:40]!r} is beyond 64 bits")
+    return int(number)
+
+
+def _wants_number(kind: types.Type) -> bool:
+    """Return whether a text for a value of this type can only mean a number."""
+    if isinstance(kind, types.Metadata):
+        return _wants_number(kind.type)
+    if isinstance(kind, types.UnionType):
+        containers = (types.NoneType, types.StructType, types.DictType, types.TupleType, types.ListType)
+        others = [member for member in kind.types if not isinstance(member, (*containers, types.VarTupleType))]
+        return bool(others) and all(map(_wants_number, others))
+    return isinstance(kind, types.FloatType | types.IntType)
 
 
 def _refused(error: Exception) -> ValueError:

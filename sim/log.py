@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from sim.actions import nests
 from sim.game import ActionType, Outcome
 from sim.messages import REFEREE, Abort, Act, Event, EventKind, Lost, Message, Rejection
 from sim.record import ActionBody, EndBody, MessageBody, NoticeBody, RejectedBody
@@ -23,9 +24,6 @@ _UNREAD = ("agent_not_in_match", "duplicate")
 
 _BULKY = 4096
 """Bytes above which of an unread submission only the size is kept."""
-
-_DEPTH = 32
-"""Levels of a payload that are kept as JSON; how deep a decoder can go depends on the stack that it is called on."""
 
 _json = msgspec.json.Encoder()
 _pack = msgspec.msgpack.Encoder()
@@ -194,7 +192,7 @@ def as_json(packed: bytes) -> Raw | None:
     """Return a MessagePack value as JSON if that loses nothing, else None."""
     try:
         value = msgspec.msgpack.decode(packed)
-        if value is None or _nests(value, _DEPTH):
+        if value is None or nests(value):
             return None
         text = msgspec.json.encode(value)
         if msgspec.msgpack.encode(msgspec.json.decode(text)) == packed:
@@ -202,12 +200,3 @@ def as_json(packed: bytes) -> Raw | None:
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError):
         pass
     return None
-
-
-def _nests(value: Any, depth: int) -> bool:
-    """Return whether a value has more than so many levels."""
-    if not isinstance(value, (dict, list)):
-        return False
-    if depth == 0:
-        return True
-    return any(_nests(item, depth - 1) for item in (value.values() if isinstance(value, dict) else value))

@@ -548,7 +548,22 @@ def test_a_turn_of_somebody_else_cannot_be_answered() -> None:
     end(match)
 
 
-def test_patience_is_by_turn_and_what_is_asked_again_says_what_is_legal_by_now() -> None:
+@pytest.mark.parametrize("action", ["bribe", "message_only"])
+def test_what_is_asked_again_says_what_is_legal_by_now(action: str) -> None:
+    class OneBid(MarketState, kw_only=True):
+        def legal(self, seat: int, thread: int = 0) -> tuple[str, ...]:
+            legal = super().legal(seat, thread)
+            return legal if all(desk.price is None for desk in self.desks) else legal and ("pass",)
+
+    match = MatchByHand(market(OneBid, turn_order="concurrent"), DESK_IDS).open()
+    match.act(0, Bid(5), turn=1)
+    match.act(0, action, turn=2, messages=["hm"])
+    assert asks(match, 0)[-1].turn == 2
+    assert asks(match, 0)[-1].allowed == ("pass", "message_only")
+    end(match)
+
+
+def test_patience_is_by_turn() -> None:
     match = desks(max_invalid=2)
     for turn in (1, 2):
         match.act(0, "bribe", turn=turn)
