@@ -72,6 +72,7 @@ def test_fewer_than_two_workers_or_than_winners_is_a_configuration_error(
 def test_all_workers_are_asked_at_once_and_each_goes_on_at_its_own_pace() -> None:
     """Several workers accept and deliver at the same time."""
     opened = bounty()
+    assert opened.judge.state.legal(1) == ()
     assert asked(opened) == {(1, 1, "clarify"), (2, 2, "clarify"), (3, 3, "clarify")}
     do(opened, 2, "accept_contract", thread=2)
     do(opened, 3, "ask_clarification", {"question": "q"}, thread=3)
@@ -264,6 +265,9 @@ def test_competitors_see_neither_questions_nor_deliverables_of_each_other() -> N
         assert opened.view(rival, 1) == {}
     for seat in (0, 1, ORACLE):
         assert "my work" in str(opened.sent[seat])
+    (told,) = [event for event in opened.events if event.kind == "notice"]
+    assert told.recipients == (0, 1, ORACLE)
+    assert b'does not win: task_resolved_fail, score 33, payment 0.","thread":1,"closes":true' in told.body
 
 
 def test_the_view_has_the_keys_of_the_seed_and_the_awards_that_are_left() -> None:

@@ -68,13 +68,17 @@ def test_the_default_depth_is_one_contract_inside_the_outer_one_and_it_is_capped
 
 
 def test_a_worker_of_the_last_level_cannot_delegate_and_no_worker_can_twice() -> None:
-    opened = chain(1)
-    delegate(opened)
-    do(opened, SUB, "accept_contract", thread=1)
-    assert code(do(opened, SUB, "delegate_task", PART, thread=1)) == "game_rule_violation"
-    deliver(opened, SUB, SUB_ORACLE, 1, 100)
-    assert code(do(opened, WORKER, "delegate_task", PART)) == "game_rule_violation"
-    assert opened.ask(WORKER).allowed == ("submit_deliverable", "message_only")  # type: ignore[union-attr]
+    for depth, last in ((1, True), (2, False)):
+        opened = chain(depth)
+        delegate(opened)
+        do(opened, SUB, "accept_contract", thread=1)
+        assert ("delegate_task" not in opened.ask(SUB).allowed) == last  # type: ignore[union-attr]
+        assert code(do(opened, SUB, "delegate_task", {}, thread=1)) == (
+            "game_rule_violation" if last else "invalid_payload"
+        )
+        deliver(opened, SUB, SUB_ORACLE, 1, 100)
+        assert code(do(opened, WORKER, "delegate_task", PART)) == "game_rule_violation"
+        assert opened.ask(WORKER).allowed == ("submit_deliverable", "message_only")  # type: ignore[union-attr]
 
 
 def test_only_the_worker_of_an_accepted_contract_delegates() -> None:
@@ -169,7 +173,8 @@ def test_the_workers_turn_waits_and_is_asked_again_with_its_number_and_its_deadl
     deadline = opened.ask(WORKER).deadline  # type: ignore[union-attr]
     delegate(opened)
     opened.now += 5
-    assert code(opened.act(WORKER, "submit_deliverable", {"content": "d"}, turn=number)) == "game_rule_violation"
+    assert code(opened.act(WORKER, "submit_deliverable", {"content": "d"}, turn=number)) == "not_your_turn"
+    assert opened.legal(WORKER, number) == ()
     deliver(opened, SUB, SUB_ORACLE, 1, 100)
     assert opened.open_turns() == [(WORKER, number)]
     assert opened.ask(WORKER).deadline == deadline  # type: ignore[union-attr]
@@ -255,6 +260,7 @@ def test_when_a_middle_worker_gives_up_what_is_inside_is_withdrawn_and_the_one_a
     outcome = said(opened)
     assert (outcome["reason"], outcome["inner"]["reason"]) == ("task_resolved_success", "not_delivered")
     assert outcome["inner"]["inner"]["reason"] == "withdrawn"
+    assert [b"withdrawn" in event.body for event in opened.events if event.kind == "notice"].count(True) == 1
     rejudge(opened.record(), opened.game)
 
 

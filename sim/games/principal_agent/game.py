@@ -48,6 +48,12 @@ class PrincipalAgentGame(Parameters, frozen=True, kw_only=True):
     - bounty: principal, two workers or more, oracle;
     - chain: principal, worker, oracle, and then a worker and an oracle for each level of `depth`.
 
+    In a bounty each worker has its own line from clarify on: its own questions, answer and deliverable, which its
+    competitors do not see. The first `winners` deliverables scored at `accept_level` or above, in the order in which
+    the scores are read, are paid by their level. In a chain the worker of a contract may delegate a part once; what
+    it pays for that it pays whatever comes of its own contract. A pipeline of services is a chain in which the
+    consumer scores.
+
     A seat that does not answer skips in clarify. Elsewhere its silence is the end: `no_contract` after
     `max_rounds_offer` turns, `no_response`, `not_delivered`, `not_scored`, all without a payment.
     """
