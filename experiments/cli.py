@@ -56,7 +56,7 @@ def run(
       quorum run game.threshold=100,150,200 agents.seats.rational.margin=0,0.1
       quorum run agents=provision_point/rational,provision_point/attackers
       quorum run agents.seats.zero.kind=random +agents.seats.x.kind=pass
-    `quorum games`, `quorum agents` and `quorum tasks` list the keys, the kinds, the files and the tasks.
+    `quorum games`, `quorum agents` and `quorum tasks` list what there is.
     """
     from experiments.config import compose
     from experiments.display import print_results, watch
