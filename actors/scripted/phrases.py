@@ -88,7 +88,7 @@ _POLITE_SELLER: Final[Mapping[Mood, Sequence[str]]] = {
     ),
     "accept": (
         "That is a fair price, and I am happy to accept it for {it}.",
-        "Yes, let us do that. {it} is yours at your price.",
+        "Yes, let us do that. You can have {it} at your price.",
         "Agreed, and thank you for a pleasant talk.",
     ),
     "confirm": (
@@ -119,7 +119,7 @@ _FIRM_SELLER: Final[Mapping[Mood, Sequence[str]]] = {
         "I have heard your offer, and it is not enough.",
         "No. I wait for a better offer.",
     ),
-    "accept": ("Sold. {it} is yours at your price.", "Good, I take your offer."),
+    "accept": ("Sold. You get {it} at your price.", "Good, I take your offer."),
     "confirm": ("Agreed on both sides, then. Sold.", "Then we are done. Deal."),
     "final": ("Last price for {it}. After this it stays with me.", "This is final. Take it or leave it."),
     "compare": (
