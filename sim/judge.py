@@ -61,6 +61,7 @@ class OpenTurn(msgspec.Struct):
     phase: str = ""
     invalid: int = 0
     pings: int = 0
+    calls: int = 0
 
 
 class Refused(Exception):

@@ -33,7 +33,7 @@ class PacedJudge(Judge):
         self._numbered: dict[int, OpenTurn] = {}
         super().__init__(spec, game, state)
         self._threads = True
-        self._steady = False  # a turn that waits may lapse while another is open
+        self._steady = False
 
     def _make_keeper(self) -> AsCalled:
         return AsCalled(self, at_once=self._concurrent)
@@ -98,8 +98,9 @@ class PacedJudge(Judge):
     def _accept(self, sender: int, act: Act, action: ActionType, turn: OpenTurn | None) -> None:
         quoted = self._numbered.get(act.turn) if turn is None else turn
         thread = quoted.thread if quoted is not None and quoted.seat == sender else 0
-        said = self._hear(sender, act, thread)
-        heard = tuple([self.state.heard(sender, text) for text in said])
+        said = heard = self._hear(sender, act, thread) if act.messages else ()
+        if said:
+            heard = tuple([self.state.heard(sender, text) for text in said])
         turn_id, round_number, phase = (act.turn, 0, "") if turn is None else (turn.id, turn.round, turn.phase)
         shown = self.state.shown(sender, action)
         body = ActionBody(
@@ -110,8 +111,11 @@ class PacedJudge(Judge):
             action.name,
             action,
             heard,
-            thread=thread,
-            said=None if heard == said else said,
+            None,
+            None,
+            None,
+            thread,
+            None if heard == said else said,
         )
         whispers = type(action) is MessageOnly and not said
         recipients = (sender,) if whispers else self._party(thread, sender)
@@ -144,13 +148,15 @@ class PacedJudge(Judge):
 
     def _go_on(self, seat: int, action: ActionType | None) -> None:
         """Say and ask what the state wants said and asked."""
-        self._say()
+        state = self.state
+        self._steady = False
+        if state.notices:
+            self._say()
         if self._moved_on():
             return
-        calls = self.state.calls
-        if calls:
-            self._keeper.call(calls)
-            calls.clear()
+        if state.calls:
+            self._keeper.call(state.calls)
+            state.calls.clear()
         if self._keeper.acted(seat, action):
             self._close_phase()
 
@@ -188,32 +194,39 @@ class PacedJudge(Judge):
         """Ask a seat, if it can do anything; its deadline runs from now, but not past that of the turn it hangs on."""
         if call.seat not in self._seats:
             raise ValueError(f"there is no seat {call.seat} to be called")
-        place = self._place(call.seat, call.thread)
+        place = call.thread * len(self._seats) + call.seat
         legal = self.state.legal(call.seat, call.thread)
         turn = self._open.get(place)
         if turn is None:
             if not legal or self._turns >= self.game.max_turns:
                 return
             self._turns += 1
-            deadline = self.log.now + self.game.turn_timeout
-            outer = self._open.get(self._place(*call.within)) if call.within is not None else None
-            if outer is not None:
-                deadline = min(deadline, outer.deadline)
-            turn = OpenTurn(self._turns, call.seat, call.round, deadline, legal, place, call.thread)
-            turn.phase = call.phase or self._phase.name
+            deadline = self._deadline_within(call.within)
+            phase = call.phase or self._phase.name
+            turn = OpenTurn(self._turns, call.seat, call.round, deadline, legal, place, call.thread, phase)
             self._open[place] = self._numbered[turn.id] = turn
             self._pings[call.seat] = 0
-            self.deadline = min(self.deadline, deadline)
+            if deadline < self.deadline:
+                self.deadline = deadline
         turn.legal = legal
-        if not legal:
+        turn.calls += 1
+        if turn.calls > self.game.max_turns:
+            turn.legal = ()  # it goes round in circles, and waits for its deadline
+        if not turn.legal:
             return
+        self._steady = len(self._open) == 1  # nothing happens until it is answered: what is legal now still will be
         if call.seat in self._lost:
             self._auto.append(turn)
         else:
             self._ask(turn)
 
-    def _place(self, seat: int, thread: int) -> int:
-        return thread * len(self._seats) + seat
+    def _deadline_within(self, outer: tuple[int, int] | None) -> float:
+        deadline = self.log.now + self.game.turn_timeout
+        if outer is None:
+            return deadline
+        seat, thread = outer
+        turn = self._open.get(thread * len(self._seats) + seat)
+        return deadline if turn is None else min(deadline, turn.deadline)
 
     def _ask(self, turn: OpenTurn, rejection: Rejection | None = None) -> None:
         if rejection is not None:

@@ -107,6 +107,15 @@ def run(play: Play, game: Game, agents: list[Agent], **options: Any) -> tuple[Ma
 # ── side by side ────────────────────────────────────────────────────────────────────────────────────────
 
 
+async def test_in_real_time_too(play: Play) -> None:
+    slow = Slow("b")
+    slow.seconds = 0.05
+    record = await play(desks(rounds=2), [slow, *sellers(8)])
+    assert 0.1 <= record.seconds < 0.6
+    assert slow.most == 8
+    rejudge(record, desks(rounds=2))
+
+
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_a_slow_agent_in_eight_threads_takes_one_delay_a_round_and_not_eight(rounds: int, play: Play) -> None:
     slow = Slow("b")
