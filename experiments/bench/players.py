@@ -62,10 +62,11 @@ class Haggler(Agent):
 
     def decide(self, turn: Turn) -> Answer:
         """Answer with a sentence and a price."""
-        state, left = turn.state, ROUNDS - turn.round
-        price = 14_000.0 + (-250.0 if turn.role == "buyer" else 250.0) * left
-        line = write(price, "buyer" if turn.role == "buyer" else "seller", make_deal=left == 0)
-        return Reply(f"In round {turn.round} of {state['max_rounds']} this is what I can do for it. {line}")
+        state = turn.state
+        left = ROUNDS - state["round"]
+        price = 14_000.0 + (-250.0 if state["role"] == "buyer" else 250.0) * left
+        line = write(price, state["role"], make_deal=left == 0)
+        return Reply(f"In round {state['round']} of {state['max_rounds']} this is what I can do for it. {line}")
 
 
 class Contractor(Agent):
