@@ -43,9 +43,9 @@ def run(
     """Play matches, and show what came out.
 
     \b
-    game=FILE         the game: provision_point/full, principal_agent/bounty, bargaining
-    agents=FILE       who plays: provision_point/mixed, bargaining/boulware
-    task=NAME         a bargaining task, a family of them, a type of market, or all
+    game=FILE         provision_point/full, principal_agent/bounty, bargaining
+    agents=FILE       who plays: provision_point/mixed, bargaining/linear
+    task=NAME         a bargaining task, a family, a type of market, or all
     runtime=NAME      where: local (this process), ray (an actor each), packed
     num_matches=100   matches for each point of a grid
     seed=0            the same seed gives the same matches

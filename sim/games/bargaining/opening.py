@@ -48,9 +48,13 @@ def _draw(game: Parameters, amounts: Any, products: Iterable[str], rng: Random) 
     drawn = {}
     for product in products:
         low, high = bounds(amount_of(amounts, product))
-        amount = low if low == high else min(max(round(rng.uniform(low, high), 2), low), high)
-        drawn[product] = float(amount)
+        drawn[product] = float(low) if low == high else _rounded(rng.uniform(low, high), low, high)
     return drawn
+
+
+def _rounded(amount: float, low: float, high: float) -> float:
+    """Return an amount in cents, or in millionths of an interval that has few of them, such as [0, 1]."""
+    return min(max(round(amount, 2 if high - low >= 10 else 6), low), high)
 
 
 def _copy(weights: dict[str, Any]) -> dict[str, Any]:
