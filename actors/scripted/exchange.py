@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from math import ulp
 from typing import Annotated
 
 from msgspec import Meta
 
 from actors.scripted.haggle import Package, Table
 from actors.scripted.negotiator import Negotiator, Part, Positive
-from actors.scripted.offering import belief, choose_items
+from actors.scripted.offering import belief, choose_items, stance
 
 Discount = Annotated[float, Meta(ge=0, lt=1)]
 
 _NOISE = 1e-9
-"""Shares that differ by less are the same: both sides compute them by themselves."""
+"""Shares that differ by less are the same."""
 
 
 class ZeroIntelligenceTrader(Negotiator):
@@ -56,11 +57,23 @@ class Believer(Negotiator):
         self.other = other
         self.exact = other is not None
 
-    def zone(self, table: Table) -> float:
-        """Return the surplus that it takes both to have together; 0 where it sees none."""
+    def part(self, table: Table, share: float) -> float:
+        """Return the surplus that a share of the zone leaves it.
+
+        The zone lies between both reservation prices. A buyer who was not told the seller's takes the list price
+        for its own where that is less: what it saves by that is its own in any case.
+        """
         items = choose_items(table)
-        other = belief(table, items) if self.other is None else self.other
-        return max(0.0, (table.limit(items) - other) * (1 if table.buying else -1))
+        limit, safe, other = table.limit(items), 0.0, self.other
+        if other is None:
+            safe, other = stance(table, 0.0, items)[0], belief(table, items)
+        zone = max(0.0, (limit - other if table.buying else other - limit) - safe)
+        # All of it, to the last digit, could leave the other a loss in the last digit, and it would refuse.
+        return safe + max(0.0, min(share * zone, zone - 8 * ulp(max(limit, other))))
+
+    def noise(self, table: Table) -> float:
+        """Return by how much two sides may differ that compute the same surplus."""
+        return _NOISE * self.part(table, 1.0) + 16 * ulp(table.limit() + (self.other or 0.0))
 
 
 class NashSplitter(Believer):
@@ -84,11 +97,11 @@ class NashSplitter(Believer):
 
     def ask(self, table: Table) -> float:
         """Return its part of the surplus."""
-        return self.power * self.zone(table)
+        return self.part(table, self.power)
 
     def least(self, table: Table, ask: float) -> float:
         """Return the same, but for what two roundings may differ by."""
-        return ask * (1 - _NOISE)
+        return ask - self.noise(table)
 
 
 class Rubinstein(Believer):
@@ -133,11 +146,11 @@ class Rubinstein(Believer):
 
     def ask(self, table: Table) -> float:
         """Return the proposer's share of the pie."""
-        return self.share * self.zone(table)
+        return self.part(table, self.share)
 
     def least(self, table: Table, ask: float) -> float:
         """Return what it would be left with in a period from now."""
-        return self.discount * ask - _NOISE * self.zone(table)
+        return self.part(table, self.discount * self.share) - self.noise(table)
 
 
 def proposer_share(own: float, other: float) -> float:
