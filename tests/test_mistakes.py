@@ -43,7 +43,7 @@ WRONG: list[tuple[str, list[str]]] = [
     ("game.valuation_range=[1]", ["game.valuation_range=[1]", "list of 2"]),
     ("game.valuation_range=[1,x]", ["game.valuation_range.1='x'", "number"]),
     ("game.valuations={foo: 1}", ["game.valuations", "unknown foo", "free_rider"]),
-    ("game.valuations.foo=x", ["game.valuations='x'", "number"]),
+    ("game.valuations.foo=x", ["game.valuations.foo='x'", "number"]),
     ("game.max_turns=0", ["game.max_turns=0", "at least 1"]),
     ("game.game_id=provision-pint", ["game.game_id=provision-pint", "did you mean provision-point?"]),
     ("num_matches=0", ["num_matches=0", "at least 1"]),
