@@ -15,6 +15,8 @@ from haggling import KINDS, Steps, Wall, assert_sound, deals, haggle, offers, pr
 from test_scripted import bodies
 
 from actors.registry import make_agent
+from actors.scripted.haggle import Table
+from actors.scripted.negotiator import Negotiator
 from actors.scripted.phrases import PHRASES
 from experiments.tasks import MARKETS, load_tasks
 from sim import ConfigError, rejudge
@@ -77,6 +79,22 @@ def test_nobody_takes_a_price_beyond_its_reservation_price(kind: str) -> None:
         for bait in (16_000.01, 18_000, 1e15):
             (record,) = haggle(game, [kind, Wall("seller", bait, deal=True)], (seed,))
             assert record.outcome.trigger == "timeout"
+
+
+def test_a_negotiator_that_asks_for_a_loss_does_not_get_it() -> None:
+    class Careless(Negotiator):
+        def ask(self, table: Table) -> float:
+            return -5_000.0
+
+        def least(self, table: Table, ask: float) -> float:
+            return -5_000.0
+
+    (record,) = haggle(GAME, (Careless("buyer"), Wall("seller", 16_000.01, deal=True)))
+    assert set(prices(record, "buyer")) == {16_000}
+    assert record.outcome.trigger == "timeout"
+    (record,) = haggle(GAME, (Wall("buyer", 11_999.99, deal=True), Careless("seller")))
+    assert set(prices(record, "seller")) == {12_000}
+    assert record.outcome.trigger == "timeout"
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -293,11 +311,12 @@ def test_a_shopper_offers_nobody_more_than_another_asks_and_buys_from_the_cheape
 
 
 def test_a_seller_who_shops_sells_its_units_to_those_who_pay_most() -> None:
-    walls = [Wall(f"buyer_{n}", price, deal=True) for n, price in ((1, 560), (2, 590), (3, 580))]
-    for stock, sold_to in ((1, {"buyer_2"}), (2, {"buyer_2", "buyer_3"}), (3, {"buyer_1", "buyer_2", "buyer_3"})):
+    walls = [Wall(f"buyer_{n}", price, deal=True) for n, price in ((1, 580), (2, 590), (3, 560))]
+    for stock, sold_to in ((1, {"buyer_2"}), (2, {"buyer_1", "buyer_2"}), (3, {"buyer_1", "buyer_2", "buyer_3"})):
         sellers = {"seller": {"min_price": 500.0, "list_price": 1200.0, "stock": stock}}
         buyers = {f"buyer_{n}": {"max_price": 1000.0} for n in (1, 2, 3)}
-        (record,) = haggle(BargainingGame(buyers=buyers, sellers=sellers), [*walls, "shopper"])
+        game = BargainingGame(buyers=buyers, sellers=sellers, max_rounds=2, turn_order="round_robin")
+        (record,) = haggle(game, [*walls, "shopper"])
         assert {deal["buyer"] for deal in deals([record])} == sold_to
 
 
