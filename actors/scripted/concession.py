@@ -21,7 +21,7 @@ class TimeDependent(Negotiator):
 
     and it accepts an offer that is no worse for it than its own of the same round. Below 1 the exponent makes a
     Boulware negotiator, which holds out to the end; above 1 a conceder. A buyer takes the list price for its
-    reservation price where that is less. What prices are rounded to is at most a hundredth of the reservation price.
+    reservation price where that is less. Prices are rounded, by less than 1/200 of the reservation price.
 
     Args:
         agent_id: Its seat id.

@@ -69,7 +69,7 @@ class Negotiator(Agent):
             return "open"
         if table.last:
             return "final"
-        return "hold" if package.price == table.mine.price else "counter"
+        return "hold" if package == table.mine else "counter"
 
     def choose(self, turn: Turn) -> ActionType:
         """Pick whom to talk to in this round: one conversation after the other."""

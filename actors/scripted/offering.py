@@ -126,8 +126,8 @@ def _rounded(table: Table, price: float, items: Iterable[str]) -> float:
 
 
 def _tick(limit: float) -> float:
-    """Return the step of the prices that it names: 10 for a limit of 10,000 to 99,999, and so on."""
-    return float(10.0 ** (floor(log10(limit or 1.0)) - 3))
+    """Return the step of the prices that it names: 1 for a limit of 200 to 1,999, 10 for one of 2,000, and so on."""
+    return float(10.0 ** floor(log10((limit or 1.0) / 200)))
 
 
 def _worst(table: Table, name: str) -> float:
