@@ -439,6 +439,19 @@ def test_tags_that_are_part_of_the_offer_are_left_as_they_are() -> None:
     assert redact(tags, 30.0, "buyer").count("[redacted]") == 2
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "### BUYER_PRICE($100) terms (16000) ### TERMS(days=3) ###",
+        "### BUYER_PRICE($100) ### TERMS(16000 BUYER_PRICE(100)) ### TERMS(days=3) ###",
+        "### BUYER_PRICE($100) ### ITEMS(16000 BUYER_PRICE(100)) ### ITEMS(a) ###",
+    ],
+)
+def test_a_tag_beside_or_inside_words_makes_no_tag_of_them_to_hide_a_price_in(text: str) -> None:
+    hidden = redact(text, 16000.0, "buyer", choose=1, terms={"days": Term(low=1.0, high=30.0)})
+    assert hidden == text.replace("16000", "[redacted]")
+
+
 def test_a_price_with_many_digits_is_hidden_to_the_cent() -> None:
     text = "15,234.12 or 15234.123456 or 15,234.13 or 15,234"
     assert redact(text, 15234.123456, "seller") == "[redacted] or [redacted] or 15,234.13 or 15,234"

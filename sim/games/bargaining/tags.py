@@ -140,15 +140,16 @@ def redact(
         terms: The terms that an offer sets; where there are any, the TERMS tag is left as it is.
     """
 
-    def covered(tag: re.Match[str]) -> str:
-        if not tag["closed"]:
-            return tag[0]
+    def stands(tag: re.Match[str]) -> bool:
         kind = list_kind(tag) if tag.re is LIST_TAG else tag["side"].lower()
         own = kind == role and plain_number(tag["body"]) is not None
-        return "#" * len(tag[0]) if own or kind in lists else tag[0]
+        return bool(tag["closed"]) and (own or kind in lists)
 
     lists = [kind for kind, used in (("ITEMS", choose), ("TERMS", terms)) if role and used]
-    prose = LIST_TAG.sub(covered, _PRICE.sub(covered, fold(text)))
+    prose = folded = fold(text)
+    for pattern in (_PRICE, LIST_TAG):  # both look at the message as it is: what covers a tag must make no other
+        for tag in filter(stands, pattern.finditer(folded)):
+            prose = f"{prose[: tag.start()]}{'#' * len(tag[0])}{prose[tag.end() :]}"
     hidden = (amount, round(amount, 2) or amount)
     parts, end = [], 0
     for number in _NUMBER.finditer(prose):
