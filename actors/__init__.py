@@ -1,13 +1,13 @@
 """Who plays, and the processes they live in."""
 
 from actors.agent import Action, Agent, Decision
-from actors.scripted.collusion import Colluder
+from actors.scripted.bargaining.concession import Boulware, Conceder, Linear, TimeDependent, TitForTat
+from actors.scripted.bargaining.exchange import DoubleAuction, NashSplitter, Rubinstein, ZeroIntelligenceTrader
+from actors.scripted.bargaining.negotiator import Negotiator
+from actors.scripted.bargaining.shopping import Shopper
 from actors.scripted.common import PassAgent, RandomAgent
-from actors.scripted.concession import Boulware, Conceder, Linear, TimeDependent, TitForTat
-from actors.scripted.exchange import DoubleAuction, NashSplitter, Rubinstein, ZeroIntelligenceTrader
-from actors.scripted.negotiator import Negotiator
-from actors.scripted.provision_point import Coordinator, FreeRider, RationalContributor, ZeroIntelligence
-from actors.scripted.shopping import Shopper
+from actors.scripted.provision_point.collusion import Colluder
+from actors.scripted.provision_point.contributors import Coordinator, FreeRider, RationalContributor, ZeroIntelligence
 from actors.seat import Seat
 from actors.turn import Turn
 

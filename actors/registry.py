@@ -14,17 +14,17 @@ from typing import Any, Final, get_origin, get_type_hints
 import msgspec
 
 from actors.agent import Agent
-from actors.scripted.collusion import Colluder
+from actors.scripted.bargaining.concession import Boulware, Conceder, Linear, TimeDependent, TitForTat
+from actors.scripted.bargaining.exchange import DoubleAuction, NashSplitter, Rubinstein, ZeroIntelligenceTrader
+from actors.scripted.bargaining.shopping import Shopper
 from actors.scripted.common import PassAgent, RandomAgent
-from actors.scripted.concession import Boulware, Conceder, Linear, TimeDependent, TitForTat
-from actors.scripted.delegating import DelegatingWorker
-from actors.scripted.exchange import DoubleAuction, NashSplitter, Rubinstein, ZeroIntelligenceTrader
-from actors.scripted.oracle import HonestOracle, LenientOracle, NoisyOracle
-from actors.scripted.pledge import Pledger
-from actors.scripted.principal import FixedPrincipal, LinearPrincipal, OptimalPrincipal
-from actors.scripted.provision_point import Coordinator, FreeRider, RationalContributor, ZeroIntelligence
-from actors.scripted.shopping import Shopper
-from actors.scripted.worker import BestResponseWorker, Shirker
+from actors.scripted.principal_agent.delegating import DelegatingWorker
+from actors.scripted.principal_agent.oracle import HonestOracle, LenientOracle, NoisyOracle
+from actors.scripted.principal_agent.principal import FixedPrincipal, LinearPrincipal, OptimalPrincipal
+from actors.scripted.principal_agent.worker import BestResponseWorker, Shirker
+from actors.scripted.provision_point.collusion import Colluder
+from actors.scripted.provision_point.contributors import Coordinator, FreeRider, RationalContributor, ZeroIntelligence
+from actors.scripted.provision_point.pledge import Pledger
 from sim.errors import ConfigError
 
 AGENTS: Final[Mapping[str, type[Agent]]] = MappingProxyType(

@@ -12,7 +12,7 @@ from typing import Any
 
 from actors.agent import Action, Agent, Answer
 from actors.runtime.plan import Plan
-from actors.scripted.provision_point import ZeroIntelligence
+from actors.scripted.provision_point.contributors import ZeroIntelligence
 from actors.turn import Turn
 from experiments.rows import Batch, encode
 from sim.games.provision_point import ProvisionPointGame

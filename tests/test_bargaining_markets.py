@@ -592,7 +592,10 @@ def test_amounts_are_drawn_for_each_match_from_its_seed_within_their_bounds_to_t
 
 
 def test_amounts_of_a_narrow_interval_are_drawn_to_the_millionth() -> None:
-    narrow = {"buyers": {"buyer": {"max_price": [0.01, 1]}}, "sellers": {"seller": {"min_price": [0.01, 1], "list_price": 2}}}
+    narrow = {
+        "buyers": {"buyer": {"max_price": [0.01, 1]}},
+        "sellers": {"seller": {"min_price": [0.01, 1], "list_price": 2}},
+    }
     values = [Bargain(seed, **narrow).match.judge.state.amounts[0] for seed in range(50)]  # type: ignore[arg-type]
     drawn = [value for (value,) in (amounts.values() for amounts in values)]
     assert all(round(value, 6) == value for value in drawn)

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.agent import Answer
-from actors.scripted.concession import conceded
-from actors.scripted.exchange import DoubleAuction, Rubinstein, proposer_share
+from actors.scripted.bargaining.concession import conceded
+from actors.scripted.bargaining.exchange import DoubleAuction, Rubinstein, proposer_share
 from actors.turn import Turn
 from sim import MatchRecord, Pass
 from sim.games.bargaining import BargainingGame

@@ -142,7 +142,7 @@ def test_files_of_ones_own_stand_beside_those_of_the_product(tmp_path: Path) -> 
 
 
 def test_an_agent_by_import_path_sits_down() -> None:
-    (agent,) = agents_from({"x": {"kind": "actors.scripted.provision_point:FreeRider", "patience": 3}})
+    (agent,) = agents_from({"x": {"kind": "actors.scripted.provision_point.contributors:FreeRider", "patience": 3}})
     assert isinstance(agent, Agent)
     assert agent.agent_id == "x"
 

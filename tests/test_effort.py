@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.scripted.contracts import (
+from actors.scripted.principal_agent.contracts import (
     DEFAULT_THRESHOLDS,
     Level,
     best_response,
@@ -26,7 +26,7 @@ from actors.scripted.contracts import (
     optimal_contract,
     payment,
 )
-from actors.scripted.effort import (
+from actors.scripted.principal_agent.effort import (
     DEFAULT_TECHNOLOGY,
     Effort,
     Technology,
@@ -468,8 +468,8 @@ def test_a_margin_makes_the_effort_better_than_all_others(technology: Technology
 def test_the_solver_is_loaded_when_it_is_needed() -> None:
     code = (
         "import sys\n"
-        "from actors.scripted.contracts import Level, best_response\n"
-        "from actors.scripted.effort import Technology\n"
+        "from actors.scripted.principal_agent.contracts import Level, best_response\n"
+        "from actors.scripted.principal_agent.effort import Technology\n"
         "best_response((Level('any', 0, 1),), Technology())\n"
         "assert 'scipy' not in sys.modules and 'numpy' not in sys.modules"
     )

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from actors.agent import Agent
-from actors.scripted.pledge import Pledger
-from actors.scripted.provision_point import Coordinator
+from actors.scripted.provision_point.contributors import Coordinator
+from actors.scripted.provision_point.pledge import Pledger
 from experiments.config import compose
 from experiments.runner import run_config
 from sim.clock import run_virtual

@@ -18,8 +18,8 @@ from test_scripted import assert_clean, bodies, play
 
 from actors.agent import Agent, Answer
 from actors.registry import AGENTS, make_agent
-from actors.scripted import deliverable
-from actors.scripted.contracts import (
+from actors.scripted.principal_agent import deliverable
+from actors.scripted.principal_agent.contracts import (
     DEFAULT_THRESHOLDS,
     Level,
     best_response,
@@ -28,8 +28,8 @@ from actors.scripted.contracts import (
     optimal_contract,
     payment,
 )
-from actors.scripted.delegating import DelegatingWorker
-from actors.scripted.effort import (
+from actors.scripted.principal_agent.delegating import DelegatingWorker
+from actors.scripted.principal_agent.effort import (
     DEFAULT_TECHNOLOGY,
     HIGH,
     LOW,
@@ -39,10 +39,10 @@ from actors.scripted.effort import (
     expected_worth,
     worth,
 )
-from actors.scripted.oracle import HonestOracle, LenientOracle, NoisyOracle
-from actors.scripted.party import above
-from actors.scripted.principal import FixedPrincipal, LinearPrincipal, OptimalPrincipal
-from actors.scripted.worker import BestResponseWorker, Shirker
+from actors.scripted.principal_agent.oracle import HonestOracle, LenientOracle, NoisyOracle
+from actors.scripted.principal_agent.party import above
+from actors.scripted.principal_agent.principal import FixedPrincipal, LinearPrincipal, OptimalPrincipal
+from actors.scripted.principal_agent.worker import BestResponseWorker, Shirker
 from actors.turn import Turn
 from experiments.catalog import describe_files
 from sim import ConfigError, MatchRecord, rejudge

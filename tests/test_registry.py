@@ -10,8 +10,8 @@ import pytest
 
 from actors.agent import Agent
 from actors.registry import AGENTS, describe_agent, describe_agents, make_agent
-from actors.scripted.collusion import Colluder
-from actors.scripted.provision_point import RationalContributor
+from actors.scripted.provision_point.collusion import Colluder
+from actors.scripted.provision_point.contributors import RationalContributor
 from sim.errors import ConfigError
 
 

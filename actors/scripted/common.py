@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from actors.agent import Agent, Answer, Decision
-from actors.scripted import bargaining_draws, principal_agent_draws, provision_point_draws
+from actors.scripted.bargaining.draws import DRAWS as BARGAINING
 from actors.scripted.draw import draw
-from actors.scripted.provision_point import sentence
+from actors.scripted.principal_agent.draws import DRAWS as PRINCIPAL_AGENT
+from actors.scripted.provision_point.contributors import sentence
+from actors.scripted.provision_point.draws import DRAWS as PROVISION_POINT
 from actors.turn import Turn
 from sim.game import ActionType, MessageOnly, Pass
 
 _KNOWN: Mapping[type[ActionType], Callable[[Turn], ActionType]] = MappingProxyType(
-    {**bargaining_draws.DRAWS, **principal_agent_draws.DRAWS, **provision_point_draws.DRAWS}
+    {**BARGAINING, **PRINCIPAL_AGENT, **PROVISION_POINT}
 )
 _PASS = Pass()
 

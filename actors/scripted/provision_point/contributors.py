@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from actors.agent import Agent, Answer, Decision
-from actors.scripted.table import Table
+from actors.scripted.provision_point.table import Table
 from actors.turn import Turn
 from sim.game import ActionType, Pass
 from sim.games.provision_point.actions import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from actors.scripted.table import Table
+from actors.scripted.provision_point.table import Table
 from actors.turn import Turn
 from sim.game import ActionType
 from sim.games.provision_point.actions import (

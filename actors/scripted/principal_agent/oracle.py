@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.scripted.party import Party, Score, capped
+from actors.scripted.principal_agent.party import Party, Score, capped
 from actors.turn import Turn
 from sim.games.principal_agent.actions import RecordOutcomeScore
 

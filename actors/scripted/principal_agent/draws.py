@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from actors.scripted import deliverable
-from actors.scripted.party import CRITERIA, DONE, TASK
+from actors.scripted.principal_agent import deliverable
+from actors.scripted.principal_agent.party import CRITERIA, DONE, TASK
 from actors.turn import Turn
 from sim.game import ActionType
 from sim.games.principal_agent.actions import (

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from actors.scripted.effort import TOP, Effort, Technology, Value, expected_worth, worth
+from actors.scripted.principal_agent.effort import TOP, Effort, Technology, Value, expected_worth, worth
 from sim.errors import ConfigError
 
 DEFAULT_THRESHOLDS: Final[Mapping[str, float]] = MappingProxyType({"fail": 0.0, "partial": 50.0, "success": 80.0})

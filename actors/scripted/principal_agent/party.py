@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar, Final
 from msgspec import Meta
 
 from actors.agent import Agent, Answer
-from actors.scripted import deliverable
-from actors.scripted.contracts import Level, Paid, best_response, payment
-from actors.scripted.effort import DEFAULT_TECHNOLOGY, TOP, Effort, Technology
+from actors.scripted.principal_agent import deliverable
+from actors.scripted.principal_agent.contracts import Level, Paid, best_response, payment
+from actors.scripted.principal_agent.effort import DEFAULT_TECHNOLOGY, TOP, Effort, Technology
 from actors.turn import Turn
 from sim.game import ActionType
 from sim.games.principal_agent.actions import (

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from actors.scripted import deliverable
-from actors.scripted.contracts import TIE, Level, best_response, payment
-from actors.scripted.effort import DEFAULT_TECHNOLOGY, Effort, Technology
-from actors.scripted.party import CRITERIA, DONE, Part, Text, capped, levels_of
-from actors.scripted.worker import BestResponseWorker
+from actors.scripted.principal_agent import deliverable
+from actors.scripted.principal_agent.contracts import TIE, Level, best_response, payment
+from actors.scripted.principal_agent.effort import DEFAULT_TECHNOLOGY, Effort, Technology
+from actors.scripted.principal_agent.party import CRITERIA, DONE, Part, Text, capped, levels_of
+from actors.scripted.principal_agent.worker import BestResponseWorker
 from actors.turn import Turn
 from sim.game import ActionType
 from sim.games.principal_agent.actions import DelegateTask, SubmitDeliverable

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from actors.scripted.contracts import Level, Paid, best_response
-from actors.scripted.effort import DEFAULT_TECHNOLOGY, Effort, Technology
-from actors.scripted.party import DONE, Part, Party, Score, Text, above, levels_of
+from actors.scripted.principal_agent.contracts import Level, Paid, best_response
+from actors.scripted.principal_agent.effort import DEFAULT_TECHNOLOGY, Effort, Technology
+from actors.scripted.principal_agent.party import DONE, Part, Party, Score, Text, above, levels_of
 from actors.turn import Turn
 
 

@@ -7,9 +7,15 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from actors.scripted.contracts import DEFAULT_THRESHOLDS, Level, OptimalContract, linear_contract, optimal_contract
-from actors.scripted.effort import DEFAULT_TECHNOLOGY, Effort, Technology, Value
-from actors.scripted.party import CRITERIA, TASK, Part, Party, Text
+from actors.scripted.principal_agent.contracts import (
+    DEFAULT_THRESHOLDS,
+    Level,
+    OptimalContract,
+    linear_contract,
+    optimal_contract,
+)
+from actors.scripted.principal_agent.effort import DEFAULT_TECHNOLOGY, Effort, Technology, Value
+from actors.scripted.principal_agent.party import CRITERIA, TASK, Part, Party, Text
 from actors.turn import Turn
 from sim.games.principal_agent.contract import OutcomeLevel, checked
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from actors.scripted.provision_point import Amount, Contributor
-from actors.scripted.table import Table
+from actors.scripted.provision_point.contributors import Amount, Contributor
+from actors.scripted.provision_point.table import Table
 from sim.errors import ConfigError
 from sim.game import ActionType, Pass
 from sim.games.provision_point.actions import SignalIntent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from actors.scripted.effort import TOP
+from actors.scripted.principal_agent.effort import TOP
 
 _QUALITY: Final = re.compile(r"\(quality (\d+(?:\.\d+)?(?:e-\d+)?)\)", re.ASCII)
 

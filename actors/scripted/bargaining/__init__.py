@@ -1,0 +1,1 @@
+"""Who bargains: negotiators who speak the tagged protocol in sentences."""

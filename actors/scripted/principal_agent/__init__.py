@@ -1,0 +1,1 @@
+"""Who plays the principal-agent game: principals, workers with hidden effort, oracles."""

@@ -1,0 +1,1 @@
+"""Who plays provision point: contributors of several minds, and coordinators."""
