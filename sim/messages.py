@@ -22,6 +22,9 @@ MAX_BYTES: Final = 256 * 1024
 REFEREE: Final = -1
 """The seat number that stands for the referee in addresses and events."""
 
+STRANGER: Final = -2
+"""The seat number that stands for a sender that has no seat where its message arrives."""
+
 Code: TypeAlias = Literal[
     "match_not_running",
     "agent_not_in_match",

@@ -9,12 +9,21 @@ from sim.bus import Address, Bus, Inbox, InboxStatistics
 from sim.clock import Clock, Timer
 from sim.errors import QuorumError, describe
 from sim.game import Game
-from sim.messages import REFEREE, Abort, Act, AnyMessage, Deadline, Forfeit, Lost, ToReferee, ToSeat, Update
+from sim.messages import (
+    REFEREE,
+    STRANGER,
+    Abort,
+    Act,
+    AnyMessage,
+    Deadline,
+    Forfeit,
+    Lost,
+    ToReferee,
+    ToSeat,
+    Update,
+)
 from sim.paced_judge import appoint
 from sim.record import MatchRecord, MatchSpec
-
-_STRANGER = -2
-"""Stands for a sender that has no seat in this match."""
 
 _GRAIN = 1e-6
 """Seconds by which rounding may let a timer seem to fire before its time."""
@@ -79,7 +88,7 @@ class Referee:
 
     def _receive(self, sender: Address, to: Address, message: AnyMessage) -> None:
         if isinstance(message, (Act, Forfeit, Lost)):
-            self._inbox.put((sender.seat if sender.match == to.match else _STRANGER, message))
+            self._inbox.put((sender.seat if sender.match == to.match else STRANGER, message))
 
     def _read(self, entry: tuple[int, ToReferee]) -> None:
         sender, item = entry

@@ -174,9 +174,9 @@ async def test_frames_that_are_none_and_come_while_nothing_is_played_cost_nothin
     cell.kill()  # what is gone cannot be killed again, and that is no error
 
 
-# ── frames that are none ────────────────────────────────────────────────────────────────────────────────
+# ── frames that cannot be read ──────────────────────────────────────────────────────────────────────────
 
-NONE = b"\xc1 is in no MessagePack"
+NO_FRAME = b"\xc1 is in no MessagePack"
 ANOTHER_VERSION = msgspec.msgpack.encode(Frame(SCHEMA_VERSION + 1, 0, []))
 
 
@@ -185,7 +185,7 @@ def lost_seats(run: Run) -> dict[str, list[str]]:
     return {match: found["sender"].to_list() for (match,), found in events.group_by("match_id")}
 
 
-@pytest.mark.parametrize("garbage", [NONE, ANOTHER_VERSION], ids=["bytes", "version"])
+@pytest.mark.parametrize("garbage", [NO_FRAME, ANOTHER_VERSION], ids=["bytes", "version"])
 @pytest.mark.parametrize("kind", [Garbles, GarblesLater])
 def test_a_process_that_sends_a_frame_that_is_none_loses_its_seats_in_open_matches_alone(
     kind: type[Garbles], garbage: bytes, tmp_path: Path
@@ -203,13 +203,13 @@ def test_a_process_that_sends_a_frame_that_is_none_loses_its_seats_in_open_match
     disturbed = {int(match[1:]) for match in lost}
     assert [row for row in rows if row[0] not in disturbed] == [r for r in expected if r[0] not in disturbed]
     said = [result.error or "" for n, result in enumerate(run.match_results) if n in disturbed]
-    assert all("b: its process sent a frame that is none (CodecError: " in error for error in said)
+    assert all("b: its process sent a frame that cannot be read (CodecError: " in error for error in said)
     assert run.summary["restarts"] == 0
     assert replay_run(run) == 150
 
 
 def test_a_process_that_never_sends_a_frame_loses_its_seats_and_the_run_comes_to_its_end(tmp_path: Path) -> None:
-    plan = simple([Fair("a"), Garbles("b", NONE, *range(100)), Fair("c")], 100)
+    plan = simple([Fair("a"), Garbles("b", NO_FRAME, *range(100)), Fair("c")], 100)
     run = run_plan(plan, RAY, tmp_path / "run")
     assert [row[0] for row in table(run)] == list(range(100))
     assert lost_seats(run) == {f"m{number:06d}": ["b"] for number in range(100)}
@@ -219,7 +219,7 @@ def test_a_process_that_never_sends_a_frame_loses_its_seats_and_the_run_comes_to
 
 
 def test_seats_that_share_a_process_are_lost_together(tmp_path: Path) -> None:
-    plan = simple([Fair("a"), Fair("b"), Fair("c"), Garbles("d", NONE, 5)], 40, threshold=500)  # all are asked
+    plan = simple([Fair("a"), Fair("b"), Fair("c"), Garbles("d", NO_FRAME, 5)], 40, threshold=500)  # all are asked
     shared = msgspec.structs.replace(RAY, agents_per_actor=2)
     run = run_plan(plan, shared, tmp_path / "run")
     assert len(run) == 40

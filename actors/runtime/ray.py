@@ -24,11 +24,8 @@ from actors.runtime.scheduler import CellDied, NoRoom
 from sim.bus import Address, LocalBus, Receiver
 from sim.clock import Clock
 from sim.errors import CodecError, ConfigError, QuorumError, RunError, describe
-from sim.messages import REFEREE, FrameItem, Lost
+from sim.messages import REFEREE, STRANGER, FrameItem, Lost
 from sim.record import MatchRecord
-
-UNKNOWN_SEAT = -2
-"""Seat number of a sender that claims a seat which does not live in its process."""
 
 Encoder = Callable[[Plan, Sequence[MatchRecord]], Any]
 """What a cell makes of finished records before it hands them over; runs in the cell's process."""
@@ -199,7 +196,7 @@ class RefereeActor(_Leader):
             self._break(error)
 
     def _give_up(self, number: int, error: CodecError) -> None:
-        """A process sent a frame that is none: its seats are lost to their matches, and it begins anew for the next.
+        """A process sent what cannot be read: its seats are lost to their matches, and it begins anew for the next.
 
         Nobody knows what the frame held and which number it had, so what follows it cannot be put in order.
         """
@@ -216,7 +213,7 @@ class RefereeActor(_Leader):
         task = asyncio.get_running_loop().create_task(self._connect_again(lost, again, ready))
         self._reconnecting.add(task)
         task.add_done_callback(self._reconnecting.discard)
-        reason = f"its process sent a frame that is none ({describe(error)})"
+        reason = f"its process sent a frame that cannot be read ({describe(error)})"
         for address in sorted(lost.open):
             self._bus.send(address, Address(address.match, REFEREE), Lost(address.seat, reason))
 
@@ -232,7 +229,7 @@ class RefereeActor(_Leader):
     def _read(self, seats: frozenset[int], items: list[FrameItem]) -> None:
         send = self._bus.send
         for match, seat, message in items:
-            sender = seat if seat in seats else UNKNOWN_SEAT
+            sender = seat if seat in seats else STRANGER  # it may only speak for the seats of its process
             send(Address(match, sender), Address(match, REFEREE), message)
 
     async def exchange(self, indexes: Sequence[int]) -> Any:
