@@ -169,11 +169,6 @@ class Seat:
         """Whether the match is over."""
         return self.end is not None
 
-    @property
-    def idle(self) -> bool:
-        """Whether the agent waits for the next item, or has stopped playing."""
-        return self._waiter is not None or self.task is None or self.task.done()
-
     # ── what arrives ────────────────────────────────────────────────────────────────────────────────────
 
     def receive(self, update: Update) -> YourTurn | PhaseOpen | None:

@@ -15,7 +15,7 @@ def best_matching(gains: Sequence[Sequence[float]], units: Sequence[int]) -> tup
     is exact when no two columns draw on the same stock:
 
     - one product each: a column per seller and product, `units` its stock;
-    - bundles of all that a seller has: a column per seller, `units` from `lots_in_stock`;
+    - bundles of all that a seller has: a column per seller, `units` from `sim.games.bargaining.layout.lots_in_stock`;
     - lots of k different products out of n, with a gain that does not depend on the choice: likewise.
 
     If the gain depends on the choice, give each column the gain of its buyer's best choice. The result is then an
@@ -46,25 +46,6 @@ def best_matching(gains: Sequence[Sequence[float]], units: Sequence[int]) -> tup
     buyers, chosen = linear_sum_assignment(table[:, column_of_unit], maximize=True)
     pairs = [(int(b), int(c)) for b, c in zip(buyers, column_of_unit[chosen], strict=True) if table[b, c] > 0]
     return exact_sum(table[pair] for pair in pairs), pairs
-
-
-def lots_in_stock(stock: Sequence[int], size: int) -> int:
-    """Return how many lots of `size` different products a stock allows, whichever products they are.
-
-    m lots can be filled exactly when sum(min(units, m)) >= size * m: no product is in a lot twice, and laying the
-    units out in turn fills them (McNaughton's wrap-around rule, 1959). With `size` the number of products it is
-    the smallest stock, with size 1 it is the sum.
-    """
-    if not 1 <= size <= len(stock):
-        raise ValueError(f"size={size}: between 1 and {len(stock)}, the number of products, is needed")
-    low, high = 0, sum(stock) // size
-    while low < high:  # what m lots can be filled from fills fewer as well
-        middle = (low + high + 1) // 2
-        if sum(min(units, middle) for units in stock) >= size * middle:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def equilibrium_prices(

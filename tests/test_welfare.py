@@ -10,7 +10,8 @@ from time import perf_counter
 
 import pytest
 
-from experiments.welfare import best_matching, efficiency, equilibrium_prices, lots_in_stock
+from experiments.welfare import best_matching, efficiency, equilibrium_prices
+from sim.games.bargaining.layout import lots_in_stock
 from sim.rng import generator
 
 BOEHM_BAWERK = ([30, 28, 26, 24, 22, 21, 20, 18, 17, 15], [10, 11, 15, 17, 20, 21.5, 25, 26])
@@ -102,10 +103,10 @@ def most_lots(stock: Sequence[int], size: int) -> int:
 def test_the_lots_in_a_stock_are_the_most_that_can_be_made() -> None:
     for stock in product(range(4), repeat=3):
         for size in (1, 2, 3):
-            assert lots_in_stock(stock, size) == most_lots(stock, size)
-    assert lots_in_stock([5, 10**12, 7], 3) == 5
-    with pytest.raises(ValueError, match="between 1 and 2"):
-        lots_in_stock([1, 1], 3)
+            most = most_lots(stock, size)
+            assert lots_in_stock(stock, size, 9) == most
+            assert lots_in_stock(stock, size, 1) == min(1, most)
+    assert lots_in_stock((5, 10**12, 7), 3, 20) == 5
 
 
 def best_selection(worth: Sequence[Sequence[float]], stock: Sequence[int], size: int) -> float:
@@ -121,14 +122,14 @@ def test_lots_of_ones_choice_are_exact_for_equal_worth_and_bounded_otherwise() -
     loose = 0
     for n in range(100):
         rng = generator(n, "selection")
-        stock = [rng.randint(0, 2) for _ in range(3)]
+        stock = tuple(rng.randint(0, 2) for _ in range(3))
         size, buyers = rng.randint(1, 3), rng.randint(1, 3)
         same = [[float(rng.randint(1, 9))] * 3 for _ in range(buyers)]
         differs = [[float(rng.randint(1, 9)) for _ in range(3)] for _ in range(buyers)]
         for worth, exact in ((same, True), (differs, buyers == 1)):
             there = [[w for w, units in zip(row, stock, strict=True) if units] for row in worth]
             gains = [[sum(sorted(row)[-size:])] for row in there]
-            bound, _ = best_matching(gains, [lots_in_stock(stock, size)])
+            bound, _ = best_matching(gains, [lots_in_stock(stock, size, buyers)])
             best = best_selection(worth, stock, size)
             assert bound == best if exact else bound >= best
             loose += bound > best
