@@ -6,29 +6,44 @@ from actors.scripted.bargaining.exchange import DoubleAuction, NashSplitter, Rub
 from actors.scripted.bargaining.negotiator import Negotiator
 from actors.scripted.bargaining.shopping import Shopper
 from actors.scripted.common import PassAgent, RandomAgent
+from actors.scripted.principal_agent.delegating import DelegatingWorker
+from actors.scripted.principal_agent.oracle import HonestOracle, LenientOracle, NoisyOracle
+from actors.scripted.principal_agent.principal import FixedPrincipal, LinearPrincipal, OptimalPrincipal
+from actors.scripted.principal_agent.worker import BestResponseWorker, Shirker
 from actors.scripted.provision_point.collusion import Colluder
 from actors.scripted.provision_point.contributors import Coordinator, FreeRider, RationalContributor, ZeroIntelligence
+from actors.scripted.provision_point.pledge import Pledger
 from actors.seat import Seat
 from actors.turn import Turn
 
 __all__ = [
     "Action",
     "Agent",
+    "BestResponseWorker",
     "Boulware",
     "Colluder",
     "Conceder",
     "Coordinator",
     "Decision",
+    "DelegatingWorker",
     "DoubleAuction",
+    "FixedPrincipal",
     "FreeRider",
+    "HonestOracle",
+    "LenientOracle",
     "Linear",
+    "LinearPrincipal",
     "NashSplitter",
     "Negotiator",
+    "NoisyOracle",
+    "OptimalPrincipal",
     "PassAgent",
+    "Pledger",
     "RandomAgent",
     "RationalContributor",
     "Rubinstein",
     "Seat",
+    "Shirker",
     "Shopper",
     "TimeDependent",
     "TitForTat",

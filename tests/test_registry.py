@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import actors
 from actors.agent import Agent
 from actors.registry import AGENTS, describe_agent, describe_agents, make_agent
 from actors.scripted.provision_point.collusion import Colluder
@@ -44,6 +45,12 @@ class Unread(Agent):
 
     def __init__(self, agent_id: str, *, what: Missing = None) -> None:  # type: ignore[name-defined]  # noqa: F821
         super().__init__(agent_id)
+
+
+def test_every_agent_of_a_line_up_can_be_imported_from_actors() -> None:
+    assert {kind.__name__ for kind in AGENTS.values()} <= set(actors.__all__)
+    for name in actors.__all__:
+        assert getattr(actors, name) is not None
 
 
 @pytest.fixture
