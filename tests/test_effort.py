@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from actors.scripted.principal_agent.contracts import (
     DEFAULT_THRESHOLDS,
-    Level,
     best_response,
     cheapest_contract,
     expected_payment,
@@ -36,8 +35,9 @@ from actors.scripted.principal_agent.effort import (
     worth,
 )
 from sim.errors import ConfigError
+from sim.games.principal_agent import OutcomeLevel
+from sim.games.principal_agent.parameters import DEFAULT_LEVELS
 
-DEFAULT_LEVELS = (Level("fail", 0, 0), Level("partial", 50, 3), Level("success", 80, 10))
 PASS_FAIL = {"fail": 0.0, "success": 50.0}
 AT = (25.0, 60.0, 90.0)
 """A score within each of the default levels."""
@@ -52,15 +52,14 @@ def binary(name: str, cost: float, success: float) -> Effort:
     return Effort(name, cost, ((0.0, 1 - success), (100.0, success)))
 
 
-def chosen(levels: Sequence[Level], technology: Technology, outside: float = 0.0) -> str | None:
+def chosen(levels: Sequence[OutcomeLevel], technology: Technology, outside: float = 0.0) -> str | None:
     found = best_response(levels, technology, outside)[0]
     return None if found is None else found.name
 
 
-def schedule(*payments: float) -> tuple[Level, ...]:
-    return tuple(
-        Level(label, start, paid) for (label, start), paid in zip(DEFAULT_THRESHOLDS.items(), payments, strict=True)
-    )
+def schedule(*payments: float) -> tuple[OutcomeLevel, ...]:
+    pairs = zip(DEFAULT_THRESHOLDS.items(), payments, strict=True)
+    return tuple(OutcomeLevel(label, start, paid) for (label, start), paid in pairs)
 
 
 # ── efforts ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -177,7 +176,7 @@ def test_a_score_is_paid_by_the_highest_level_that_it_reaches(score: float, paid
 
 
 def test_below_every_level_nothing_is_paid() -> None:
-    assert payment((Level("good", 40, 5),), 39.9) == 0
+    assert payment((OutcomeLevel("good", 40, 5),), 39.9) == 0
     assert payment((), 100) == 0
 
 
@@ -209,7 +208,7 @@ def test_the_best_response_is_what_enumeration_finds() -> None:
 def test_a_worker_that_loses_by_every_effort_rejects() -> None:
     technology = Technology((binary("work", 5, 0.5),))
     assert best_response(DEFAULT_LEVELS, technology, outside=0.01) == (None, 0.01)
-    assert chosen((Level("any", 0, 4.99),), technology) is None
+    assert chosen((OutcomeLevel("any", 0, 4.99),), technology) is None
 
 
 def test_a_worker_that_gains_nothing_either_way_accepts() -> None:
@@ -224,7 +223,7 @@ def test_of_equal_efforts_the_higher_score_is_taken_then_the_lower_cost_then_the
     assert chosen(levels, Technology((low, high))) == "high"
     assert chosen(levels, Technology((high, low))) == "high"
     dear, cheap = Effort("dear", 2, ((0.0, 0.5), (100.0, 0.5))), Effort("cheap", 1, ((50.0, 1.0),))
-    assert chosen((Level("c", 50, 1), Level("d", 100, 4)), Technology((dear, cheap))) == "cheap"
+    assert chosen((OutcomeLevel("c", 50, 1), OutcomeLevel("d", 100, 4)), Technology((dear, cheap))) == "cheap"
     twins = Technology((binary("one", 1, 0.5), binary("two", 1, 0.5)))
     assert chosen(DEFAULT_LEVELS, twins) == "one"
 
@@ -233,17 +232,17 @@ def test_a_tie_is_one_whatever_floats_make_of_it() -> None:
     for cents, part in itertools.product(range(1, 40), range(1, 10)):
         cost, gain = cents / 100, part / 10
         technology = Technology((binary("low", 0, 0.0), binary("high", cost, gain)))
-        levels = (Level("success", 50, cost / gain),)
+        levels = (OutcomeLevel("success", 50, cost / gain),)
         assert chosen(levels, technology) == "high"
         assert chosen(levels, technology, outside=1e-6) is None
-        assert chosen((Level("success", 50, cost / gain * (1 - 1e-6)),), technology) == "low"
+        assert chosen((OutcomeLevel("success", 50, cost / gain * (1 - 1e-6)),), technology) == "low"
 
 
 # ── the principal ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_linear_contract_pays_a_share_of_what_the_threshold_is_worth() -> None:
-    assert linear_contract({"b": 80, "a": 50}, 0.25, 0.2) == (Level("a", 50, 2.5), Level("b", 80, 4.0))
+    assert linear_contract({"b": 80, "a": 50}, 0.25, 0.2) == (OutcomeLevel("a", 50, 2.5), OutcomeLevel("b", 80, 4.0))
     assert linear_contract(DEFAULT_THRESHOLDS, 0.5, ((80.0, 20.0),)) == schedule(0, 0, 10)
     for share in (-0.1, 1.1, nan):
         with pytest.raises(ConfigError, match="share="):
@@ -468,9 +467,10 @@ def test_a_margin_makes_the_effort_better_than_all_others(technology: Technology
 def test_the_solver_is_loaded_when_it_is_needed() -> None:
     code = (
         "import sys\n"
-        "from actors.scripted.principal_agent.contracts import Level, best_response\n"
+        "from actors.scripted.principal_agent.contracts import best_response\n"
+        "from sim.games.principal_agent import OutcomeLevel\n"
         "from actors.scripted.principal_agent.effort import Technology\n"
-        "best_response((Level('any', 0, 1),), Technology())\n"
+        "best_response((OutcomeLevel('any', 0, 1),), Technology())\n"
         "assert 'scipy' not in sys.modules and 'numpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

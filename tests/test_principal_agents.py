@@ -21,7 +21,6 @@ from actors.registry import AGENTS, make_agent
 from actors.scripted.principal_agent import deliverable
 from actors.scripted.principal_agent.contracts import (
     DEFAULT_THRESHOLDS,
-    Level,
     best_response,
     expected_payment,
     linear_contract,
@@ -231,7 +230,7 @@ def posted(record: MatchRecord) -> tuple[OutcomeLevel, ...] | None:
     return None if levels is None else tuple(OutcomeLevel(**level) for level in levels)
 
 
-def same(levels: Sequence[OutcomeLevel] | None, others: Sequence[Level]) -> bool:
+def same(levels: Sequence[OutcomeLevel] | None, others: Sequence[OutcomeLevel]) -> bool:
     assert levels is not None
     return [(v.label, v.threshold, v.payment) for v in levels] == [(v.label, v.threshold, v.payment) for v in others]
 
@@ -376,7 +375,7 @@ def test_random_agents_reach_all_ends_that_the_rules_have() -> None:
 
 
 def test_in_a_bounty_a_worker_reckons_with_what_is_paid_and_its_chance() -> None:
-    levels = tuple(Level(v.label, v.threshold, v.payment) for v in DEFAULT_LEVELS)
+    levels = DEFAULT_LEVELS
     assert [(v.threshold, v.payment) for v in above(levels, 80.0, 0.5)] == [(80, 5)]
     assert [(v.threshold, v.payment) for v in above(levels, 60.0, 1.0)] == [(60, 3), (80, 10)]
     game = PrincipalAgentGame(shape="bounty", winners=2)
@@ -423,10 +422,6 @@ def chain(middle: Agent, last: Agent | None = None) -> list[Agent]:
     ]
 
 
-def as_levels(levels: Sequence[OutcomeLevel]) -> tuple[Level, ...]:
-    return tuple(Level(v.label, v.threshold, v.payment) for v in levels)
-
-
 def test_a_delegating_worker_delivers_with_the_inner_result_in_hand() -> None:
     middle = DelegatingWorker("worker", efforts=GENERALIST, inner_efforts=SPECIALIST, share=0.6, pass_on=0.2)
     efforts = Counter[tuple[float, float]]()
@@ -452,7 +447,7 @@ def test_a_delegating_worker_earns_what_it_expects() -> None:
     net = [record.outcome.figures["net_worker"]["worker"] for record in records]
     mean = fmean(net)
     error = sqrt(fsum((value - mean) ** 2 for value in net)) / len(net)
-    expected = middle.expected(as_levels(PAYS))
+    expected = middle.expected(PAYS)
     assert abs(mean - expected) <= NORMAL_99 * error
     alone = best_response(PAYS, Technology(GENERALIST))[1]
     assert expected > alone + NORMAL_99 * error
@@ -464,7 +459,7 @@ def test_a_delegating_worker_may_hand_on_only_what_is_worth_it(always: bool, pas
     middle = DelegatingWorker(
         "worker", efforts=GENERALIST, inner_efforts=SPECIALIST, share=0.6, pass_on=pass_on, always=always
     )
-    worth_it = middle.expected(as_levels(PAYS)) > best_response(PAYS, Technology(GENERALIST))[1]
+    worth_it = middle.expected(PAYS) > best_response(PAYS, Technology(GENERALIST))[1]
     assert worth_it is (pass_on == 0.2)
     (record,) = play(CHAIN, chain(middle))
     assert bool(actions(record, "delegate_task")) is (always or worth_it)

@@ -6,14 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import frexp, fsum, isfinite
 from types import MappingProxyType
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import msgspec
 
 from actors.scripted.principal_agent.effort import TOP, Effort, Technology, Value, expected_worth, worth
 from sim.errors import ConfigError
+from sim.games.principal_agent.contract import OutcomeLevel
+from sim.games.principal_agent.parameters import DEFAULT_LEVELS
 
-DEFAULT_THRESHOLDS: Final[Mapping[str, float]] = MappingProxyType({"fail": 0.0, "partial": 50.0, "success": 80.0})
+DEFAULT_THRESHOLDS: Final[Mapping[str, float]] = MappingProxyType(
+    {level.label: level.threshold for level in DEFAULT_LEVELS}
+)
 """Thresholds of the game's default outcome levels, by label."""
 
 TIE: Final = 1e-9
@@ -21,32 +25,6 @@ TIE: Final = 1e-9
 
 NUDGES: Final = (0.0, 1e-6, 1e-5, 1e-4, 1e-3)
 """How much better an effort is made where a tie would go to another: parts of the highest cost, or of half of it."""
-
-
-class Paid(Protocol):
-    """An outcome level, whoever defines it: what is paid from which score on."""
-
-    @property
-    def threshold(self) -> float:
-        """The lowest score that reaches the level."""
-
-    @property
-    def payment(self) -> float:
-        """What the worker is paid, in currency."""
-
-
-class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An outcome level of a contract.
-
-    Attributes:
-        label: What it is called.
-        threshold: The lowest score that reaches it, from 0 to 100.
-        payment: What the worker is paid, in currency.
-    """
-
-    label: str
-    threshold: float
-    payment: float
 
 
 class OptimalContract(msgspec.Struct, frozen=True):
@@ -59,7 +37,7 @@ class OptimalContract(msgspec.Struct, frozen=True):
         worker_utility: Expected payment minus cost, in currency; the outside utility where nothing is offered.
     """
 
-    levels: tuple[Level, ...]
+    levels: tuple[OutcomeLevel, ...]
     effort: Effort | None
     principal_utility: float
     worker_utility: float
@@ -68,13 +46,13 @@ class OptimalContract(msgspec.Struct, frozen=True):
 # ── the worker ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def payment(levels: Iterable[Paid], score: float) -> float:
+def payment(levels: Iterable[OutcomeLevel], score: float) -> float:
     """Return what a score is paid: the payment of the highest level that it reaches, 0 below all of them."""
     reached = max((level for level in levels if level.threshold <= score), key=lambda v: v.threshold, default=None)
     return 0.0 if reached is None else reached.payment
 
 
-def expected_payment(levels: Sequence[Paid], effort: Effort) -> float:
+def expected_payment(levels: Sequence[OutcomeLevel], effort: Effort) -> float:
     """Return what an effort is paid in expectation, in currency."""
     return fsum(payment(levels, score) * probability for score, probability in effort.scores)
 
@@ -85,7 +63,9 @@ class _Choice(NamedTuple):
     size: float  # of the amounts that the utility is the difference of
 
 
-def best_response(levels: Sequence[Paid], technology: Technology, outside: float = 0.0) -> tuple[Effort | None, float]:
+def best_response(
+    levels: Sequence[OutcomeLevel], technology: Technology, outside: float = 0.0
+) -> tuple[Effort | None, float]:
     """Return what a risk-neutral worker does that is offered a contract.
 
     It takes the effort with the highest expected payment minus cost. Ties go the principal's way, as in the
@@ -111,7 +91,7 @@ def best_response(levels: Sequence[Paid], technology: Technology, outside: float
     return taken.effort, taken.utility
 
 
-def _choice(levels: Sequence[Paid], effort: Effort) -> _Choice:
+def _choice(levels: Sequence[OutcomeLevel], effort: Effort) -> _Choice:
     paid = expected_payment(levels, effort)
     return _Choice(effort, paid - effort.cost, max(paid, effort.cost))
 
@@ -119,7 +99,7 @@ def _choice(levels: Sequence[Paid], effort: Effort) -> _Choice:
 # ── the principal ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def linear_contract(thresholds: Mapping[str, float], share: float, value: Value) -> tuple[Level, ...]:
+def linear_contract(thresholds: Mapping[str, float], share: float, value: Value) -> tuple[OutcomeLevel, ...]:
     """Return the contract that pays a share of what the threshold of each level is worth.
 
     Args:
@@ -132,7 +112,7 @@ def linear_contract(thresholds: Mapping[str, float], share: float, value: Value)
     """
     if not 0 <= share <= 1:
         raise ConfigError(f"share={share}: a part from 0 to 1 is needed")
-    return tuple(Level(label, start, share * worth(value, start)) for label, start in _rising(thresholds))
+    return tuple(OutcomeLevel(label, start, share * worth(value, start)) for label, start in _rising(thresholds))
 
 
 def cheapest_contract(
@@ -143,7 +123,7 @@ def cheapest_contract(
     *,
     margin: float = 0.0,
     monotone: bool = False,
-) -> tuple[Level, ...] | None:
+) -> tuple[OutcomeLevel, ...] | None:
     """Return the contract that gets an effort from the worker for the least expected payment.
 
     This is the first of the two steps of Grossman and Hart (1983, Econometrica 51:7-45), with a risk-neutral worker
@@ -183,7 +163,7 @@ def cheapest_contract(
         payments = programme.solve(margin + nudge * programme.scale, monotone)
         if payments is None:
             return None  # and a larger margin would be harder still
-        levels = tuple(Level(label, start, paid) for (label, start), paid in zip(starts, payments, strict=True))
+        levels = tuple(OutcomeLevel(label, start, paid) for (label, start), paid in zip(starts, payments, strict=True))
         if best_response(levels, technology, outside)[0] == effort:
             return levels
     return None

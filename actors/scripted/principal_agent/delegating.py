@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from actors.scripted.principal_agent import deliverable
-from actors.scripted.principal_agent.contracts import TIE, Level, best_response, payment
+from actors.scripted.principal_agent.contracts import TIE, best_response, payment
 from actors.scripted.principal_agent.effort import DEFAULT_TECHNOLOGY, Effort, Technology
 from actors.scripted.principal_agent.party import CRITERIA, DONE, Part, Text, capped, levels_of
 from actors.scripted.principal_agent.worker import BestResponseWorker
@@ -81,8 +81,7 @@ class DelegatingWorker(BestResponseWorker):
         """Hand the part on; then do the rest."""
         levels = levels_of(turn)
         if DelegateTask.name in turn.allowed_actions and self._hands_on(levels):
-            inner = tuple(OutcomeLevel(v.label, v.threshold, v.payment) for v in self.inner_levels(levels))
-            return DelegateTask(self.task, self.criteria, inner)
+            return DelegateTask(self.task, self.criteria, self.inner_levels(levels))
         result: dict[str, Any] | None = turn.state.get("inner")
         if result is None or result["outcome_score"] is None:
             return super().execute(turn)
@@ -94,10 +93,10 @@ class DelegatingWorker(BestResponseWorker):
 
     # ── what it reckons with ────────────────────────────────────────────────────────────────────────────
 
-    def inner_levels(self, levels: Sequence[Level]) -> tuple[Level, ...]:
+    def inner_levels(self, levels: Sequence[OutcomeLevel]) -> tuple[OutcomeLevel, ...]:
         """Return the outcome levels that it posts under a contract with these."""
         # Rounded to what people would write: 0.35 of 12 is 4.2, and not 4.199999999999999.
-        return tuple(Level(v.label, v.threshold, float(f"{self.pass_on * v.payment:.12g}")) for v in levels)
+        return tuple(OutcomeLevel(v.label, v.threshold, float(f"{self.pass_on * v.payment:.12g}")) for v in levels)
 
     def rest(self, score: float) -> Technology:
         """Return what it can do once the part is there: costs of the rest, and qualities of the whole."""
@@ -113,7 +112,7 @@ class DelegatingWorker(BestResponseWorker):
             )
         )
 
-    def expected(self, levels: Sequence[Level]) -> float:
+    def expected(self, levels: Sequence[OutcomeLevel]) -> float:
         """Return its expected utility of a contract of which it hands a part on, in currency."""
         inner = self.inner_levels(levels)
         effort, _ = best_response(inner, self.below)
@@ -124,7 +123,7 @@ class DelegatingWorker(BestResponseWorker):
             for score, chance in effort.scores
         )
 
-    def _hands_on(self, levels: Sequence[Level]) -> bool:
+    def _hands_on(self, levels: Sequence[OutcomeLevel]) -> bool:
         return self.always or self.expected(levels) > best_response(levels, self.technology, -inf)[1]
 
 

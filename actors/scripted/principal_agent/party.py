@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from actors.agent import Agent, Answer
 from actors.scripted.principal_agent import deliverable
-from actors.scripted.principal_agent.contracts import Level, Paid, best_response, payment
+from actors.scripted.principal_agent.contracts import best_response, payment
 from actors.scripted.principal_agent.effort import DEFAULT_TECHNOLOGY, TOP, Effort, Technology
 from actors.turn import Turn
 from sim.game import ActionType
@@ -90,11 +90,11 @@ class Party(Agent):
 
     # ── worker ──────────────────────────────────────────────────────────────────────────────────────────
 
-    def offered(self, turn: Turn) -> tuple[Level, ...]:
+    def offered(self, turn: Turn) -> tuple[OutcomeLevel, ...]:
         """Return what the contract on the table pays it."""
         return levels_of(turn)
 
-    def choose(self, levels: Sequence[Paid], outside: float) -> Effort | None:
+    def choose(self, levels: Sequence[OutcomeLevel], outside: float) -> Effort | None:
         """Return the effort with which it would do the task for these levels, or None to reject."""
         return best_response(levels, self.technology, outside)[0]
 
@@ -122,15 +122,15 @@ class Party(Agent):
         return RecordOutcomeScore(quality, f"The quality found is {quality:.6g}.")
 
 
-def levels_of(turn: Turn) -> tuple[Level, ...]:
+def levels_of(turn: Turn) -> tuple[OutcomeLevel, ...]:
     """Return the outcome levels of the contract on the table."""
     return tuple(
-        Level(level["label"], level["threshold"], level["payment"])
+        OutcomeLevel(level["label"], level["threshold"], level["payment"])
         for level in turn.state["contract"]["outcome_levels"]
     )
 
 
-def above(levels: Sequence[Level], least: float, part: float) -> tuple[Level, ...]:
+def above(levels: Sequence[OutcomeLevel], least: float, part: float) -> tuple[OutcomeLevel, ...]:
     """Return the levels of which nothing is paid below a score, and a part of the payment from there on.
 
     Args:
@@ -138,8 +138,8 @@ def above(levels: Sequence[Level], least: float, part: float) -> tuple[Level, ..
         least: The score, from 0 to 100.
         part: The part, from 0 to 1.
     """
-    bottom = Level("", least, part * payment(levels, least))
-    return (bottom, *(Level(v.label, v.threshold, part * v.payment) for v in levels if v.threshold > least))
+    bottom = OutcomeLevel("", least, part * payment(levels, least))
+    return (bottom, *(OutcomeLevel(v.label, v.threshold, part * v.payment) for v in levels if v.threshold > least))
 
 
 def capped(score: float) -> float:

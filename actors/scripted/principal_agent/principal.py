@@ -9,7 +9,6 @@ from msgspec import Meta
 
 from actors.scripted.principal_agent.contracts import (
     DEFAULT_THRESHOLDS,
-    Level,
     OptimalContract,
     linear_contract,
     optimal_contract,
@@ -76,7 +75,7 @@ class LinearPrincipal(FixedPrincipal):
         answer: Text | None = None,
     ) -> None:
         levels = linear_contract(DEFAULT_THRESHOLDS if thresholds is None else thresholds, share, value)
-        super().__init__(agent_id, levels=_posted(levels), task=task, criteria=criteria, answer=answer)
+        super().__init__(agent_id, levels=levels, task=task, criteria=criteria, answer=answer)
 
 
 class OptimalPrincipal(FixedPrincipal):
@@ -137,8 +136,4 @@ class OptimalPrincipal(FixedPrincipal):
 
     def levels(self, turn: Turn) -> tuple[OutcomeLevel, ...]:
         """Return the best contract's levels."""
-        return _posted(self.best.levels or linear_contract(self.thresholds, 0.0, 0.0))
-
-
-def _posted(levels: tuple[Level, ...]) -> tuple[OutcomeLevel, ...]:
-    return checked([OutcomeLevel(level.label, level.threshold, level.payment) for level in levels])
+        return checked(self.best.levels or linear_contract(self.thresholds, 0.0, 0.0))

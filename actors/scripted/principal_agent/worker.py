@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from actors.scripted.principal_agent.contracts import Level, Paid, best_response
+from actors.scripted.principal_agent.contracts import best_response
 from actors.scripted.principal_agent.effort import DEFAULT_TECHNOLOGY, Effort, Technology
 from actors.scripted.principal_agent.party import DONE, Part, Party, Score, Text, above, levels_of
 from actors.turn import Turn
+from sim.games.principal_agent.contract import OutcomeLevel
 
 
 class BestResponseWorker(Party):
@@ -46,7 +47,7 @@ class BestResponseWorker(Party):
         self.outside, self.question, self.work = outside, question, work
         self.chance, self.paid_from = chance, paid_from
 
-    def offered(self, turn: Turn) -> tuple[Level, ...]:
+    def offered(self, turn: Turn) -> tuple[OutcomeLevel, ...]:
         """Return what the contract pays it, in a bounty what it may expect."""
         levels = levels_of(turn)
         if "awards_left" not in turn.state:
@@ -61,7 +62,7 @@ class Shirker(BestResponseWorker):
     `BestResponseWorker`.
     """
 
-    def choose(self, levels: Sequence[Paid], outside: float) -> Effort | None:
+    def choose(self, levels: Sequence[OutcomeLevel], outside: float) -> Effort | None:
         """Return the least effort, or None."""
         least = min(self.technology.efforts, key=lambda effort: (effort.cost, effort.expected_score))
         return best_response(levels, Technology((least,)), outside)[0]
