@@ -15,9 +15,9 @@ from haggling import KINDS, Steps, Wall, assert_sound, deals, haggle, offers, pr
 from test_scripted import bodies
 
 from actors.registry import make_agent
-from actors.scripted.bargaining.haggle import Table
 from actors.scripted.bargaining.negotiator import Negotiator
 from actors.scripted.bargaining.phrases import PHRASES
+from actors.scripted.bargaining.table import Table
 from experiments.tasks import MARKETS, load_tasks
 from sim import ConfigError, rejudge
 from sim.games.bargaining import BargainingGame

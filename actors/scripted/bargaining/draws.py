@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from actors.scripted.bargaining.haggle import Package, Table
 from actors.scripted.bargaining.offering import make_package
 from actors.scripted.bargaining.phrases import say
+from actors.scripted.bargaining.table import Package, Table
 from actors.turn import Turn
 from sim.game import ActionType, Pass
 from sim.games.bargaining.actions import Choose, Reply

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from actors.scripted.bargaining.haggle import Package, Table
 from actors.scripted.bargaining.negotiator import Negotiator, Part, Positive
 from actors.scripted.bargaining.offering import belief, choose_items, stance
+from actors.scripted.bargaining.table import Package, Table
 
 Discount = Annotated[float, Meta(ge=0, lt=1)]
 

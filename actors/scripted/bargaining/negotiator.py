@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from actors.agent import Agent, Answer
-from actors.scripted.bargaining.haggle import Package, Table
 from actors.scripted.bargaining.offering import make_package
 from actors.scripted.bargaining.phrases import Mood, say
+from actors.scripted.bargaining.table import Package, Table
 from actors.turn import Turn
 from sim.game import ActionType, Pass
 from sim.games.bargaining.actions import Choose, Reply

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from math import ceil, floor, fsum, inf, log10, ulp
 from typing import Final
 
-from actors.scripted.bargaining.haggle import Package, Table
+from actors.scripted.bargaining.table import Package, Table
 from sim.games.bargaining.terms import LARGEST, Value
 
 MARKUP: Final = 0.25
