@@ -7,6 +7,7 @@ is legal, applies actions, builds views and tells the outcome.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from random import Random
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -195,6 +196,14 @@ class Game(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max_bytes: int = MAX_BYTES
 
     def __post_init__(self) -> None:
+        for key, kind in _types(type(self)).items():
+            held = getattr(self, key)
+            try:
+                msgspec.convert(held, kind)
+            except msgspec.ValidationError as error:
+                raise ConfigError(f"{key}: {error}") from None
+            if type(held) is int and abs(held) >= 2**63:
+                raise ConfigError(f"{key}={held}: a whole number of at most 64 bits is needed")
         for key in ("turn_timeout", "phase_timeout"):
             seconds = getattr(self, key)
             if seconds is not None and not 0 < seconds < float("inf"):
@@ -226,6 +235,12 @@ class Game(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def start(self, agent_ids: tuple[str, ...], rng: Random) -> State:
         """Return the state at the beginning; all that is drawn is drawn here."""
         raise NotImplementedError
+
+
+@cache
+def _types(kind: type[Game]) -> dict[str, Any]:
+    """Return the types of a game's parameters."""
+    return {field.name: field.type for field in msgspec.structs.fields(kind)}
 
 
 _LEAST = {"max_turns": 1, "max_invalid": 1, "max_messages_per_turn": 0, "max_message_pings": 0, "max_bytes": 64}

@@ -84,6 +84,17 @@ BUDGETS = {"provision-point": provision_budget, "principal-agent": nothing_is_ma
 
 
 @pytest.mark.parametrize(
+    ("kind", "key"), [(kind, field.name) for kind in GAMES.values() for field in msgspec.structs.fields(kind)]
+)
+@pytest.mark.parametrize("held", [b"12", object(), {"x": [None]}, 10**30], ids=["bytes", "object", "mapping", "large"])
+def test_a_parameter_that_cannot_be_one_is_a_mistake_of_the_configuration_that_names_it(
+    kind: type[Game], key: str, held: Any
+) -> None:
+    with pytest.raises(ConfigError, match=rf"\A{key}\b"):
+        kind(**{key: held})
+
+
+@pytest.mark.parametrize(
     ("game_id", "parameters"),
     [(game_id, parameters) for game_id, several in VARIANTS.items() for parameters in several],
     ids=str,

@@ -123,9 +123,9 @@ class Parameters(Game, frozen=True, kw_only=True, dict=True):
     window: tuple[int, int] = (2, 5)
 
     def __post_init__(self) -> None:
-        Game.__post_init__(self)
         for key, kind in (("products", Product), ("buyers", Buyer), ("sellers", Seller), ("terms", Term)):
             _make_parts(self, key, kind)
+        Game.__post_init__(self)
         check(self)
 
     @cached_property
