@@ -13,6 +13,11 @@ QuorumError
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sim.messages import Code
+
 
 class QuorumError(Exception):
     """Base of every error that this product raises on purpose."""
@@ -44,7 +49,15 @@ class TooLarge(CodecError):
 
 
 class IllegalAction(QuorumError):
-    """The rules of a game refuse an action. Whoever raises it has left the state unchanged."""
+    """The rules of a game refuse an action. Whoever raises it has left the state unchanged.
+
+    Attributes:
+        code: Under which code the submission is rejected.
+    """
+
+    def __init__(self, reason: str, *, code: Code = "game_rule_violation") -> None:
+        super().__init__(reason)
+        self.code: Code = code
 
 
 class InboxFull(QuorumError):

@@ -158,7 +158,7 @@ class Judge:
             except Refused as refused:
                 self._reject(sender, item, refused.rejection)
             except IllegalAction as illegal:
-                self._reject(sender, item, Rejection("game_rule_violation", str(illegal)))
+                self._reject(sender, item, Rejection(illegal.code, str(illegal)))
             else:
                 self._accept(sender, item, action, turn)
         elif isinstance(item, Deadline):

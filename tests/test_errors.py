@@ -16,7 +16,7 @@ SAMPLES = [
     errors.ConfigError("text"),
     errors.CodecError("text"),
     errors.TooLarge(300_000, 262_144),
-    errors.IllegalAction("text"),
+    errors.IllegalAction("text", code="late"),
     errors.InboxFull(4096),
     errors.DeadlockError("text"),
     errors.RecordMismatch("m000007", 3, "text"),
