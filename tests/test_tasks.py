@@ -16,10 +16,9 @@ import yaml
 
 from experiments.config import game_from
 from experiments.tasks import MARKETS, Task, choose_tasks, families, find_task, load_tasks, read_tables, select_tasks
-from experiments.tasks.shape import Entry
 from experiments.tasks.table import FAMILIES
 from sim.errors import ConfigError
-from sim.games import GAMES
+from sim.games.bargaining import BargainingGame
 
 TASKS = load_tasks()
 each_task = pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
@@ -205,7 +204,7 @@ BROKEN: list[tuple[Callable[[dict[str, Any]], object], str]] = [
 
 
 @pytest.mark.parametrize(("spoil", "said"), BROKEN, ids=[said for _, said in BROKEN])
-def test_the_second_opinion_sees_a_market_that_is_none(spoil: Callable[[dict[str, Any]], object], said: str) -> None:
+def test_the_second_opinion_sees_what_is_wrong(spoil: Callable[[dict[str, Any]], object], said: str) -> None:
     game = _market_of_two()
     assert problems(game) == []
     spoil(game)
@@ -307,7 +306,7 @@ def test_a_task_is_found_by_its_name_and_holds_the_games_parameters() -> None:
     assert "title" not in task.parameters
 
 
-def test_a_name_that_is_none_is_told_the_nearest() -> None:
+def test_an_unknown_name_is_told_the_nearest() -> None:
     with pytest.raises(ConfigError, match=r"task=commuter_hatchbak: .*did you mean commuter_hatchback\?.*vehicles"):
         find_task("commuter_hatchbak")
 
@@ -370,6 +369,7 @@ WRONG: list[tuple[str, str, str]] = [
     ("stock: 1", "stock: 1.5", r"tasks\.bowler\.sellers\.seller\.stock=1\.5: allowed is whole number"),
     ("list_price: 80", "list_price: true", r"tasks\.bowler\.sellers\.seller\.list_price=true: allowed is number"),
     ("{days: 4}", "[4]", r"tasks\.bowler\.buyers\.buyer\.weights=\[4\]: allowed is mapping"),
+    ("low: 1, ", "", r"tasks\.bowler\.terms\.days: a term needs low and high"),
     ("low: 1", "lowest: 1", r"tasks\.bowler\.terms\.days\.lowest=1: .*did you mean low\?"),
     ('{name: "Bowler", about: "Black, felt"}', "Bowler", r"tasks\.bowler\.products\.hat='Bowler': a mapping"),
     ("  bowler:", "  Bowler Hat:", r"tasks\.Bowler Hat: a name is made of small letters"),
@@ -415,20 +415,16 @@ def test_a_name_stands_in_one_table_only(tmp_path: Path) -> None:
 # ── with the game itself ────────────────────────────────────────────────────────────────────────────────
 
 
-def _need_the_game() -> None:
-    pytest.importorskip("sim.games.bargaining.game")
-    if "bargaining" not in GAMES:
-        pytest.skip("the game of bargaining is not registered")
-
-
 @each_task
 def test_the_game_takes_every_task(task: Task) -> None:
-    _need_the_game()
     game = game_from(task.parameters)
     game.check_seats((*task.parameters["buyers"], *task.parameters["sellers"]))
 
 
-def test_a_table_knows_the_parameters_of_the_game() -> None:
-    _need_the_game()
-    held = {field.name: field.default for field in msgspec.structs.fields(GAMES["bargaining"])}
-    assert {field.name for field in msgspec.structs.fields(Entry)} - {"title"} == set(held)
+def test_a_task_may_set_every_parameter_of_the_game(tmp_path: Path) -> None:
+    defaults = msgspec.to_builtins(BargainingGame())
+    keys = {"title": "A used car", **defaults, "market": "1B1P1S"}
+    table = {"family": "cars", "about": "Cars.", "tasks": {"car": keys}}
+    (tmp_path / "cars.yaml").write_bytes(msgspec.yaml.encode(table))
+    (task,) = read_tables(tmp_path)
+    assert game_from(task.parameters) == BargainingGame(market="1B1P1S")

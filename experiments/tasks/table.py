@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from experiments.mistakes import explain, nearest, shown
-from experiments.tasks.shape import MARKETS, PARTS, Entry, Shape, Table
+from experiments.tasks.shape import ENTRY, MARKETS, PARTS, Table
 from sim.errors import ConfigError
+from sim.games.bargaining import BargainingGame
 
 FAMILIES = Path(__file__).parent / "families"
 
@@ -145,15 +146,15 @@ def _task(file: Path, family: str, name: str, held: Any) -> Task:
     key = f"tasks.{name}"
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise ConfigError(f"{file.name}: {key}: a name is made of small letters, digits and _, a letter first")
-    entry: Entry = _fit(held, Entry, file, key)
+    entry = _fit(held, ENTRY, file, key)
     for part, kind in PARTS.items():
-        for inner, value in getattr(entry, part).items():
+        for inner, value in (getattr(entry, part) or {}).items():
             _fit(value, kind, file, f"{key}.{part}.{inner}")
-    parameters = {"game_id": "bargaining", **{name: value for name, value in held.items() if name != "title"}}
+    parameters = {"game_id": BargainingGame.game_id, **{name: value for name, value in held.items() if name != "title"}}
     return Task(name, family, entry.title, entry.market, msgspec.json.encode(parameters))
 
 
-def _fit(value: Any, kind: type[Shape], file: Path, key: str = "") -> Any:
+def _fit(value: Any, kind: type[Any], file: Path, key: str = "") -> Any:
     """Convert a part of a table to its shape; without a key it is the table itself."""
     if not isinstance(value, Mapping):
         raise ConfigError(f"{file.name}: {key or 'the table'}={shown(value)}: a mapping of keys to values is needed")
@@ -166,3 +167,5 @@ def _fit(value: Any, kind: type[Shape], file: Path, key: str = "") -> Any:
         return msgspec.convert(value, kind, strict=True)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{file.name}: {explain(error, value, kind, key).removeprefix('.')}") from None
+    except ConfigError as error:  # a term checks itself
+        raise ConfigError(f"{file.name}: {key}: {error}") from None
