@@ -42,7 +42,7 @@ class PacedJudge(Judge):
 
     def read(self, sender: int, item: ToReferee, now: float) -> None:
         """Rule on one item of the inbox. Arguments as in `Judge`."""
-        super().read(sender, item, now)
+        Judge.read(self, sender, item, now)  # not by `super()`, which takes as long as all the rest here
         if len(self.outbox) > 1:
             self._leave_out_what_is_over()
 
@@ -96,18 +96,17 @@ class PacedJudge(Judge):
             self.state.apply(sender, action, turn.thread)
 
     def _accept(self, sender: int, act: Act, action: ActionType, turn: OpenTurn | None) -> None:
-        quoted = self._numbered.get(act.turn) if turn is None else turn
-        thread = quoted.thread if quoted is not None and quoted.seat == sender else 0
-        said = heard = self._hear(sender, act, thread) if act.messages else ()
-        if said:
-            heard = tuple([self.state.heard(sender, text) for text in said])
-        turn_id, round_number, phase = (act.turn, 0, "") if turn is None else (turn.id, turn.round, turn.phase)
-        shown = self.state.shown(sender, action)
+        if type(action) is MessageOnly:
+            self._accept_messages(sender, act, action, turn)
+            return
+        assert turn is not None
+        thread = turn.thread
+        said, heard = self._hear(sender, act, thread) if act.messages else ((), ())
         body = ActionBody(
             self.spec.agent_ids[sender],
-            phase or self._phase.name,
-            round_number,
-            turn_id,
+            turn.phase,
+            turn.round,
+            turn.id,
             action.name,
             action,
             heard,
@@ -117,47 +116,64 @@ class PacedJudge(Judge):
             thread,
             None if heard == said else said,
         )
-        whispers = type(action) is MessageOnly and not said
-        recipients = (sender,) if whispers else self._party(thread, sender)
-        self.log.action("action", sender, act.cause, body, None if shown is action else shown, recipients)
-        if type(action) is MessageOnly:
-            if turn is not None and turn.legal:
-                turn.invalid = 0
-                turn.legal = self.state.legal(sender, thread)
-                self._ask(turn)
-            return
-        assert turn is not None
+        shown = self.state.shown(sender, action)
+        party = self.state.party(thread)
+        if party is not None and sender not in party:
+            party = _joined_by(sender, party)
+        self.log.action("action", sender, act.cause, body, None if shown is action else shown, party)
         if action.advances:
             del self._open[turn.place]
         else:
             turn.legal = ()  # it waits until the state calls for it again
-        self._go_on(sender, action)
+        self._go_on()
 
-    def _hear(self, sender: int, act: Act, thread: int) -> tuple[str, ...]:
-        """Write the private messages down; return the public ones."""
+    def _accept_messages(self, sender: int, act: Act, action: ActionType, turn: OpenTurn | None) -> None:
+        """Write down what is said without an action, and ask the turn again that it came in."""
+        quoted = self._numbered.get(act.turn) if turn is None else turn
+        thread = quoted.thread if quoted is not None and quoted.seat == sender else 0
+        said, heard = self._hear(sender, act, thread)
+        turn_id, round_number, phase = (act.turn, 0, self._phase.name) if turn is None else (turn.id, turn.round, turn.phase)
+        body = ActionBody(
+            self.spec.agent_ids[sender],
+            phase,
+            round_number,
+            turn_id,
+            action.name,
+            action,
+            heard,
+            thread=thread,
+            said=None if heard == said else said,
+        )
+        party = self.state.party(thread) if said else (sender,)  # who whispers acts for nobody else
+        if party is not None and sender not in party:
+            party = _joined_by(sender, party)
+        self.log.action("action", sender, act.cause, body, None, party)
+        if turn is not None and turn.legal:
+            turn.invalid = 0
+            turn.legal = self.state.legal(sender, thread)
+            self._ask(turn)
+
+    def _hear(self, sender: int, act: Act, thread: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Write the private messages down; return the public ones as they are, and as others hear them."""
+        state, said, heard = self.state, [], []
         for message in act.messages:
+            text = state.heard(sender, message.text)
             if message.to is not None:
-                self.log.private_message(sender, act.cause, message, thread, self.state.heard(sender, message.text))
-        return tuple([message.text for message in act.messages if message.to is None])
-
-    def _party(self, thread: int, sender: int) -> tuple[int, ...] | None:
-        party = self.state.party(thread)
-        return party if party is None or sender in party else tuple(sorted((*party, sender)))
+                self.log.private_message(sender, act.cause, message, thread, text)
+            else:
+                said.append(message.text)
+                heard.append(text)
+        return tuple(said), tuple(heard)
 
     # ── turns and phases ────────────────────────────────────────────────────────────────────────────────
 
-    def _go_on(self, seat: int, action: ActionType | None) -> None:
+    def _go_on(self) -> None:
         """Say and ask what the state wants said and asked."""
         state = self.state
         self._steady = False
         if state.notices:
             self._say()
-        if self._moved_on():
-            return
-        if state.calls:
-            self._keeper.call(state.calls)
-            state.calls.clear()
-        if self._keeper.acted(seat, action):
+        if not self._moved_on() and self._keeper.ask(state.calls):
             self._close_phase()
 
     def _say(self) -> None:
@@ -180,7 +196,7 @@ class PacedJudge(Judge):
         self._phase = phase
         self.log.phase(phase.name)
         self._keeper.begin(phase)
-        self._go_on(-1, None)
+        self._go_on()
 
     def idle(self) -> bool:
         """Return whether no turn is open."""
@@ -188,42 +204,48 @@ class PacedJudge(Judge):
 
     def busy(self) -> bool:
         """Return whether a seat is asked and has not answered."""
-        return any(turn.legal for turn in self._open.values())
+        for turn in self._open.values():
+            if turn.legal:
+                return True
+        return False
 
     def open_call(self, call: Call) -> None:
         """Ask a seat, if it can do anything; its deadline runs from now, but not past that of the turn it hangs on."""
-        if call.seat not in self._seats:
-            raise ValueError(f"there is no seat {call.seat} to be called")
-        place = call.thread * len(self._seats) + call.seat
-        legal = self.state.legal(call.seat, call.thread)
+        seat, thread, seats = call.seat, call.thread, self._seats
+        if seat not in seats:
+            raise ValueError(f"there is no seat {seat} to be called")
+        place = thread * len(seats) + seat
+        legal = self.state.legal(seat, thread)
         turn = self._open.get(place)
         if turn is None:
             if not legal or self._turns >= self.game.max_turns:
                 return
-            self._turns += 1
-            deadline = self._deadline_within(call.within)
-            phase = call.phase or self._phase.name
-            turn = OpenTurn(self._turns, call.seat, call.round, deadline, legal, place, call.thread, phase)
-            self._open[place] = self._numbered[turn.id] = turn
-            self._pings[call.seat] = 0
-            if deadline < self.deadline:
-                self.deadline = deadline
-        turn.legal = legal
+            turn = self._open_turn(call, place, legal)
         turn.calls += 1
-        if turn.calls > self.game.max_turns:
-            turn.legal = ()  # it goes round in circles, and waits for its deadline
+        # A turn that goes round in circles waits for its deadline.
+        turn.legal = legal if turn.calls <= self.game.max_turns else ()
         if not turn.legal:
             return
         self._steady = len(self._open) == 1  # nothing happens until it is answered: what is legal now still will be
-        if call.seat in self._lost:
+        if seat in self._lost:
             self._auto.append(turn)
         else:
             self._ask(turn)
 
-    def _deadline_within(self, outer: tuple[int, int] | None) -> float:
+    def _open_turn(self, call: Call, place: int, legal: tuple[str, ...]) -> OpenTurn:
+        number = self._turns = self._turns + 1
         deadline = self.log.now + self.game.turn_timeout
-        if outer is None:
-            return deadline
+        if call.within is not None:
+            deadline = self._no_later_than(call.within, deadline)
+        if deadline < self.deadline:
+            self.deadline = deadline
+        phase = call.phase or self._phase.name
+        turn = OpenTurn(number, call.seat, call.round, deadline, legal, place, call.thread, phase)
+        self._open[place] = self._numbered[number] = turn
+        self._pings[call.seat] = 0
+        return turn
+
+    def _no_later_than(self, outer: tuple[int, int], deadline: float) -> float:
         seat, thread = outer
         turn = self._open.get(thread * len(self._seats) + seat)
         return deadline if turn is None else min(deadline, turn.deadline)
@@ -280,6 +302,14 @@ class PacedJudge(Judge):
             thread,
         )
         shown = None if action is None else self.state.shown(seat, action)
-        self.log.action(kind, seat, 0, body, None if shown is action else shown, self._party(thread, seat))
+        party = self.state.party(thread)
+        if party is not None and seat not in party:
+            party = _joined_by(seat, party)
+        self.log.action(kind, seat, 0, body, None if shown is action else shown, party)
         self.outbox.append((seat, None))  # its agent may still be thinking
-        self._go_on(seat, action)
+        self._go_on()
+
+
+def _joined_by(seat: int, party: tuple[int, ...]) -> tuple[int, ...]:
+    """Return those who see what a seat does where it is not of the party itself."""
+    return tuple(sorted((*party, seat)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 from typing import Protocol
 
 from sim.game import ActionType, Pass, Phase, State
@@ -147,21 +146,28 @@ class AsCalled:
         self._calls.clear()
         return False
 
-    def call(self, calls: Iterable[Call]) -> None:
-        """Take in what the state calls for."""
-        self._calls.extend(calls)
-
     def withdraw(self, thread: int) -> None:
         """Forget the calls of a thread that is over."""
         if self._calls:
             self._calls = deque(call for call in self._calls if call.thread != thread)
 
-    def acted(self, seat: int, action: ActionType | None) -> bool:
-        """Ask the next, or all that are called for; the phase is over when nobody is asked."""
-        table, calls = self._table, self._calls
-        while calls and (self._at_once or not table.busy()):
-            table.open_call(calls.popleft())
+    def ask(self, calls: list[Call]) -> bool:
+        """Take in what the state calls for, and ask the next, or all; the phase is over when nobody is asked.
+
+        Args:
+            calls: The calls; they are taken out.
+        """
+        table, waiting = self._table, self._calls
+        if calls:
+            waiting.extend(calls)
+            calls.clear()
+        while waiting and (self._at_once or not table.busy()):
+            table.open_call(waiting.popleft())
         return table.idle()
+
+    def acted(self, seat: int, action: ActionType | None) -> bool:
+        """Ask the next, or all that are called for."""
+        return self.ask([])
 
     def may_act(self, seat: int) -> bool:
         """Nobody acts unasked."""

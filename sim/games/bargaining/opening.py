@@ -11,6 +11,7 @@ from sim.games.bargaining.checks import amount_of, bounds
 from sim.games.bargaining.parameters import Parameters
 from sim.games.bargaining.state import RIGHT, BargainingState
 from sim.games.bargaining.thread import Thread
+from sim.games.bargaining.views import frame, secrets
 
 
 def start(game: Parameters, agent_ids: tuple[str, ...], rng: Random) -> BargainingState:
@@ -35,6 +36,9 @@ def start(game: Parameters, agent_ids: tuple[str, ...], rng: Random) -> Bargaini
         weights=[_copy(seat.weights) for seat in game.sides],
         open=len(layout.places),
     )
+    for thread in state.threads:
+        thread.frames = (frame(state, thread, 0), frame(state, thread, 1))
+    state.secrets = [secrets(state, seat) for seat in range(len(agent_ids))]
     for seat, units in enumerate(layout.stock):
         if not units:
             state.ledger.put(seat, RIGHT, 1)

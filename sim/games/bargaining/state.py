@@ -40,6 +40,7 @@ class BargainingState(PacedState, kw_only=True):
         amounts: Each seat's reservation prices by product; 0 is what a buyer does not want.
         list_prices: What each seller asks at first, by product; nothing for buyers.
         weights: Each seat's weights of the terms.
+        secrets: The amounts of each seat that are hidden in what it says.
         ledger: Who has which units, and who may still buy.
         bargains: What was agreed on, in order, within the zone or not.
         open: How many conversations are open.
@@ -55,6 +56,7 @@ class BargainingState(PacedState, kw_only=True):
     amounts: list[dict[str, float]]
     list_prices: list[dict[str, float]]
     weights: list[dict[str, Any]]
+    secrets: list[list[float]] = msgspec.field(default_factory=list)
     ledger: Ledger = msgspec.field(default_factory=Ledger)
     bargains: list[Bargain] = msgspec.field(default_factory=list)
     open: int = 0
@@ -94,12 +96,9 @@ class BargainingState(PacedState, kw_only=True):
         return action if text is action.text else msgspec.structs.replace(action, text=text)
 
     def _hide(self, seat: int, text: str, role: Role | None) -> str:
-        if not self.game.redact:
-            return text
         hidden = text
-        for amount in views.secrets(self, seat):
-            if views.may_name(text, amount):
-                hidden = redact(hidden, amount, role, choose=self.game.choose or 0, terms=self.game.terms)
+        for amount in views.named(text, self.secrets[seat]):
+            hidden = redact(hidden, amount, role, choose=self.game.choose or 0, terms=self.game.terms)
         return text if hidden == text else hidden
 
     # ── what a seat may do ──────────────────────────────────────────────────────────────────────────────
@@ -110,8 +109,8 @@ class BargainingState(PacedState, kw_only=True):
             if seat not in self.lobby:
                 return ()
             return ("choose", "pass") if self._has_open(seat) else ("pass",)
-        due = self.threads[thread - 1].due
-        return ("reply", "pass") if due is not None and seat == self._speaker(self.threads[thread - 1]) else ()
+        it = self.threads[thread - 1]
+        return ("reply", "pass") if it.due is not None and seat == it.seats[it.due == "seller"] else ()
 
     def default_action(self, seat: int, thread: int = LOBBY) -> ActionType | None:
         """Return a pass: no offer, or talking to nobody in this round."""
@@ -237,9 +236,6 @@ class BargainingState(PacedState, kw_only=True):
         buyers, seats = len(self.game.buyers), len(self.agent_ids)
         side = self.game.chooser or ("buyers" if buyers <= seats - buyers else "sellers")
         return range(buyers) if side == "buyers" else range(buyers, seats)
-
-    def _speaker(self, thread: Thread) -> int:
-        return thread.seats[0] if thread.due == "buyer" else thread.seats[1]
 
     def _has_open(self, seat: int) -> bool:
         threads = self.threads

@@ -42,6 +42,12 @@ _FLAGS = re.IGNORECASE | re.ASCII
 # Each pattern looks at one character first: it is more than twice as fast so. An escaped underscore is one of Markdown.
 _PRICE: Final = re.compile(rf"(?=[bs]){_START}(?P<side>buyer|seller)\s*+\\?+_\s*+price{BODY}", _FLAGS)
 _MAKE_DEAL: Final = re.compile(rf"(?=m){_START}make\\?+_deal(?!_*+[a-z0-9])", _FLAGS)
+# As `write` writes it, or without commas. It has so few digits that it is no more than `LARGEST`.
+_AMOUNT: Final = r"((?:[0-9]{1,3}(?:,[0-9]{3}){0,4}|[0-9]{4,15})(?:\.[0-9]{1,20})?)"
+_WRITTEN: Final[Mapping[Role, re.Pattern[str]]] = {
+    "buyer": re.compile(rf"### BUYER_PRICE\(\${_AMOUNT}\) ###"),
+    "seller": re.compile(rf"### SELLER_PRICE\(\${_AMOUNT}\) ###"),
+}
 _SCALED: Final = re.compile(r"\$?\s*+[0-9][0-9.,]*+\s*+(?:k|m|mn|mm|b|bn|thousand|grand|million|billion)\Z", _FLAGS)
 _GROUPED: Final = re.compile(r"\$?\s*+[0-9][0-9.,'\s]*+\Z", re.ASCII)
 
@@ -86,6 +92,31 @@ def read(
     Raises:
         NoOffer: There is no offer, or no clear one.
     """
+    offer = None if choose or terms else _read_written(text, role)
+    return offer or _read_any(text, role, items, choose, terms)
+
+
+def _read_written(text: str, role: Role) -> Offer | None:
+    """Read the offer in a message where it stands as `write` writes it; None where it takes a closer look.
+
+    Every tag and every MAKE_DEAL has an underscore of its own: those that are counted here leave room for no other.
+    """
+    underscores = text.count("_")
+    if underscores > 2 or not text.isascii():
+        return None
+    tag = _WRITTEN[role].search(text)
+    if tag is None:
+        return None
+    make_deal = underscores == 2
+    if make_deal and _MAKE_DEAL.search(text) is None:
+        return None
+    price = float(tag[1].replace(",", ""))
+    return Offer(price, make_deal=make_deal) if price > 0 else None
+
+
+def _read_any(
+    text: str, role: Role, items: Sequence[str], choose: int, terms: Mapping[str, Term] | None
+) -> Offer:
     text = fold(text)
     return Offer(
         price=_read_price(text, role),

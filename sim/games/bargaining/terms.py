@@ -132,7 +132,10 @@ class NoOffer(IllegalAction):
 
 def number_text(number: float) -> str:
     """Return a number in US notation, with all its digits and without an exponent: 14000.5 is "14,000.5"."""
-    return f"{Decimal(repr(float(number))):,f}".removesuffix(".0")
+    text = f"{float(number):,}"
+    if "e" in text or "n" in text:  # an exponent, or no finite number
+        text = f"{Decimal(text):,f}"
+    return text.removesuffix(".0")
 
 
 def fold(text: str) -> str:

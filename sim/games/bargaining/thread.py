@@ -25,6 +25,7 @@ class Thread(msgspec.Struct, kw_only=True):
         number: Its number, from 1.
         seats: The buyer's seat and the seller's.
         products: Ids of the products that it is about.
+        frames: What each side's view of it shows all through the match.
         status: Where it stands.
         due: Who is to speak next in this round; None when both have, or when it rests in this round.
         offers: What each side has offered in this round.
@@ -40,6 +41,7 @@ class Thread(msgspec.Struct, kw_only=True):
     number: int
     seats: tuple[int, int]
     products: tuple[str, ...]
+    frames: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     status: Status = "open"
     due: Role | None = None
     offers: list[Offer | None] = msgspec.field(default_factory=lambda: [None, None])

@@ -24,43 +24,58 @@ def private_facts(state: BargainingState, seat: int) -> dict[str, Any]:
     return facts
 
 
-def thread(state: BargainingState, seat: int, it: Thread) -> dict[str, Any]:
-    """Build what a seat sees in a conversation of its own."""
+def frame(state: BargainingState, it: Thread, side: int) -> dict[str, Any]:
+    """Build the view of a side of a conversation, with nothing yet where it changes in the course of a match."""
     game, layout = state.game, state.game.layout
-    side = 0 if seat == it.seats[0] else 1
-    seller, products = it.seats[1], it.products
-    own, listed = state.amounts[seat], state.list_prices[seller]
-    bid, ask = it.standing
+    seat, products = it.seats[side], it.products
+    own, listed = state.amounts[seat], state.list_prices[it.seats[1]]
     built: dict[str, Any] = {
         "role": ROLES[side],
         "thread": it.number,
         "partner": state.agent_ids[it.seats[1 - side]],
         "status": it.status,
-        "round": state.round,
+        "round": 0,
         "max_rounds": game.max_rounds,
         "deal_rule": game.deal_rule,
         "lot": game.lot,
         "products": layout.goods[it.number - 1],
-        "offers": {"buyer": bid, "seller": ask},
-        "history": it.history,
-        "transcript": it.transcript(side, game.window),
+        "offers": None,
+        "history": None,
+        "transcript": None,
     }
     if game.choose is None:
         built["my_reservation_price"] = total(own, products)
         built["list_price"] = total(listed, products)
     else:
         built["choose"] = game.choose
-        built["on_sale"] = state.on_sale(it)
+        built["on_sale"] = None
     if len(products) > 1:
         built["my_reservation_prices"] = {product: own[product] for product in products}
         built["list_prices"] = {product: listed[product] for product in products}
     if game.terms:
         built["terms"] = layout.terms
         built["my_weights"] = state.weights[seat]
+    return built
+
+
+def thread(state: BargainingState, seat: int, it: Thread) -> dict[str, Any]:
+    """Build what a seat sees in a conversation of its own."""
+    game, numbers = state.game, state.game.layout.of_seat[seat]
+    side = 0 if seat == it.seats[0] else 1
+    bid, ask = it.standing
+    built = it.frames[side].copy()
+    built["status"] = it.status
+    built["round"] = state.round
+    built["offers"] = {"buyer": bid, "seller": ask}
+    built["history"] = it.history
+    built["transcript"] = it.transcript(side, game.window)
+    if game.choose is not None:
+        built["on_sale"] = state.on_sale(it)
     if side == 1:
-        built["stock"] = {product: state.ledger.available(seller, product) for product in products}
-    if len(layout.of_seat[seat]) > 1:
-        built["others"] = [line(state, seat, n) for n in layout.of_seat[seat] if n != it.number]
+        available = state.ledger.available
+        built["stock"] = {product: available(seat, product) for product in it.products}
+    if len(numbers) > 1:
+        built["others"] = [line(state, seat, number) for number in numbers if number != it.number]
     return built
 
 
@@ -103,28 +118,30 @@ def total(amounts: dict[str, float], products: tuple[str, ...]) -> float:
 
 def secrets(state: BargainingState, seat: int) -> list[float]:
     """Return the amounts that others are not to read: a seat's reservation prices, and those of its bundles."""
+    if not state.game.redact:
+        return []
     own = state.amounts[seat]
     amounts = [*own.values()]
-    if len(amounts) == 1:
-        return amounts
-    if state.game.lot == "bundle":
+    if state.game.lot == "bundle" and len(amounts) > 1:
         bundles = dict.fromkeys([state.threads[number - 1].products for number in state.game.layout.of_seat[seat]])
         amounts += [total(own, products) for products in bundles]
     return [amount for amount in dict.fromkeys(amounts) if amount > 0]
 
 
-def may_name(text: str, amount: float) -> bool:
-    """Return whether a text could name an amount; a cheap look that lets most texts off a close one.
+def named(text: str, amounts: list[float]) -> list[float]:
+    """Return the amounts that a text could name; a cheap look that lets most texts off a close one.
 
     However it is written ("16,000", "16 000", "16k"), its digits up to the last that is not 0 are there in a row.
     """
     if not text.isascii():
-        return True
-    digits = _digits(text)
-    for run in _runs(amount):
-        if run in digits:
-            return True
-    return False
+        return amounts
+    found, digits = [], _digits(text)
+    for amount in amounts:
+        for run in _runs(amount):
+            if run in digits:
+                found.append(amount)
+                break
+    return found
 
 
 def _digits(text: str) -> str:
