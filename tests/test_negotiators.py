@@ -16,7 +16,7 @@ from test_scripted import bodies
 
 from actors.registry import make_agent
 from actors.scripted.bargaining.negotiator import Negotiator
-from actors.scripted.bargaining.phrases import PHRASES
+from actors.scripted.bargaining.phrases import phrases
 from actors.scripted.bargaining.table import Table
 from experiments.tasks import MARKETS, load_tasks
 from sim import ConfigError, rejudge
@@ -141,7 +141,7 @@ def test_matches_of_negotiators_are_judged_the_same_again() -> None:
 
 
 def test_sentences_are_short_and_hold_no_number_and_no_tag() -> None:
-    for by_mood in PHRASES.values():
+    for by_mood in phrases().values():
         assert {"open", "counter", "hold", "accept", "confirm", "final", "compare"} == set(by_mood)
         for sentence in (sentence for sentences in by_mood.values() for sentence in sentences):
             assert not re.search(r"[0-9#$]|PRICE|DEAL|ITEMS|TERMS", sentence)
