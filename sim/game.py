@@ -162,6 +162,17 @@ class State(msgspec.Struct, kw_only=True):
         """Return the outcome of a match that something else than its rules ended."""
         raise NotImplementedError
 
+    def check(self) -> None:
+        """Check what holds of every state that the rules can reach. Stress runs ask after each item that was read.
+
+        Raises:
+            AssertionError: An invariant of the rules is broken; the text says which.
+        """
+
+    def races(self) -> dict[str, int]:
+        """Return how often actions got in each other's way so far, by the kind of race; stress runs add them up."""
+        return {}
+
 
 class Game(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of every game: its parameters, and how a match of it begins. It is shared by all matches.

@@ -19,18 +19,19 @@ _MAX_SIZE = 1 << 30
 """Bytes of the largest submission that is judged again; a size above it was written by nobody but a forger."""
 
 
-def rejudge(record: MatchRecord, game: Game) -> None:
+def rejudge(record: MatchRecord, game: Game, judge: Judge | None = None) -> None:
     """Judge a record again, byte for byte.
 
     Args:
         record: The record.
         game: The game, with the parameters that the match was played with.
+        judge: Who judges, of a match that is not open yet; None appoints one.
 
     Raises:
         RecordMismatch: Something differs; it names the match and the first event that does.
     """
     events = record.events
-    judge = appoint(record.spec, game)
+    judge = appoint(record.spec, game) if judge is None else judge
     try:
         judge.open()
     except Exception as error:  # rules that raised ended their match
