@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 import re
@@ -25,7 +24,7 @@ from actors.scripted.principal_agent.worker import BestResponseWorker, Shirker
 from actors.scripted.provision_point.collusion import Colluder
 from actors.scripted.provision_point.contributors import Coordinator, FreeRider, RationalContributor, ZeroIntelligence
 from actors.scripted.provision_point.pledge import Pledger
-from sim.errors import ConfigError
+from sim.errors import ConfigError, nearest
 
 AGENTS: Final[Mapping[str, type[Agent]]] = MappingProxyType(
     {
@@ -121,7 +120,7 @@ def find_agent(kind: str) -> type[Agent]:
     cls = AGENTS.get(kind)
     if cls is None:
         raise ConfigError(
-            f"kind={kind!r}: no such agent{_nearest(kind, AGENTS)}; "
+            f"kind={kind!r}: no such agent{nearest(kind, AGENTS)}; "
             f"allowed are {', '.join(AGENTS)}, or an import path package.module:Class"
         )
     return cls
@@ -157,7 +156,7 @@ def _imported(path: str) -> type[Agent]:
     found = getattr(module, name, None)
     if found is None:
         classes = [n for n, value in vars(module).items() if isinstance(value, type) and issubclass(value, Agent)]
-        raise ConfigError(f"kind={path!r}: {module_name} has no {name!r}{_nearest(name, classes)}")
+        raise ConfigError(f"kind={path!r}: {module_name} has no {name!r}{nearest(name, classes)}")
     if not (isinstance(found, type) and issubclass(found, Agent)):
         raise ConfigError(f"kind={path!r}: {name} is not a subclass of actors.Agent")
     return found
@@ -193,7 +192,7 @@ def _convert(kind: str, cls: type[Agent], options: Mapping[str, Any]) -> dict[st
         if key not in parameters:
             allowed = ", ".join(parameters) or "none"
             raise ConfigError(
-                f"{key}={options[key]!r}: agent {kind} has no such option{_nearest(str(key), parameters)}; "
+                f"{key}={options[key]!r}: agent {kind} has no such option{nearest(str(key), parameters)}; "
                 f"allowed are {allowed}"
             )
     for key, (hint, default) in parameters.items():
@@ -223,11 +222,6 @@ def _wrong_value(
     return ConfigError(
         f"{key}={options[key]!r}: option of agent {kind}; allowed is {type_text(parameters[key][0])} ({what})"
     )
-
-
-def _nearest(word: str, known: Any) -> str:
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near else ""
 
 
 # ── types in words ──────────────────────────────────────────────────────────────────────────────────────

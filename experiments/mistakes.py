@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
 from actors.registry import type_text as bounded_text
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return "; did you mean ...?" for the nearest of the known words, or nothing."""
-    found = difflib.get_close_matches(word, list(known), 1, 0.5)
-    return f"; did you mean {found[0]}?" if found else ""
+from sim.errors import nearest as nearest
 
 
 def shown(value: Any) -> str:

@@ -13,6 +13,8 @@ QuorumError
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -114,3 +116,9 @@ def describe(error: BaseException) -> str:
 def one_line(text: str) -> str:
     """Return a text as one line of at most 500 characters that any encoding can hold."""
     return " ".join(str(text).split())[:500].encode(errors="backslashreplace").decode()
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return "; did you mean ...?" for the nearest of the known words, or nothing; for the end of a sentence."""
+    found = difflib.get_close_matches(word, list(known), 1, 0.5)
+    return f"; did you mean {found[0]}?" if found else ""

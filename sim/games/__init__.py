@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from sim.errors import ConfigError
+from sim.errors import ConfigError, nearest
 from sim.game import Game
 from sim.games.bargaining import BargainingGame
 from sim.games.principal_agent import PrincipalAgentGame
@@ -27,6 +26,5 @@ def game_type(game_id: str) -> type[Game]:
     found = GAMES.get(game_id.replace("_", "-"))
     if found is not None:
         return found
-    near = difflib.get_close_matches(game_id.replace("_", "-"), GAMES, 1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = nearest(game_id.replace("_", "-"), GAMES)
     raise ConfigError(f"game_id={game_id}: there is no such game{hint} (there is: {', '.join(GAMES)})")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sim.errors import ConfigError
+from sim.errors import ConfigError, nearest
 from sim.game import check_agent_ids
 from sim.games.bargaining.layout import lots, market_type, sold
 from sim.games.bargaining.terms import LARGEST, Term, check_names, number_text
@@ -107,9 +106,8 @@ def _check_weights(parameters: Parameters, key: str, seat: Buyer | Seller) -> No
 def _check_known(key: str, name: str, known: Iterable[str], what: str) -> None:
     names = list(known)
     if name not in names:
-        near = difflib.get_close_matches(name, names, 1, 0.5)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise ConfigError(f"{key}: there is no {what} {name!r}{hint} (there is: {', '.join(names) or 'none'})")
+        there_is = f"{nearest(name, names)} (there is: {', '.join(names) or 'none'})"
+        raise ConfigError(f"{key}: there is no {what} {name!r}{there_is}")
 
 
 # ── the rest ────────────────────────────────────────────────────────────────────────────────────────────
@@ -161,11 +159,8 @@ def _check_market(parameters: Parameters) -> None:
     ]
     for pair in parameters.cannot_trade:
         if pair not in pairs:
-            near = difflib.get_close_matches(pair, pairs, 1, 0.5)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise ConfigError(
-                f"cannot_trade.{pair}: BUYER/SELLER is needed, or with lot=each BUYER/SELLER/PRODUCT{hint}"
-            )
+            needed = "BUYER/SELLER is needed, or with lot=each BUYER/SELLER/PRODUCT"
+            raise ConfigError(f"cannot_trade.{pair}: {needed}{nearest(pair, pairs)}")
 
 
 def _check_zones(parameters: Parameters) -> None:
