@@ -119,7 +119,7 @@ class PacedJudge(Judge):
         shown = self.state.shown(sender, action)
         party = self.state.party(thread)
         if party is not None and sender not in party:
-            party = _joined_by(sender, party)
+            party = (sender,)  # nobody hears who has no part in a thread
         self.log.action("action", sender, act.cause, body, None if shown is action else shown, party)
         if action.advances:
             del self._open[turn.place]
@@ -146,7 +146,7 @@ class PacedJudge(Judge):
         )
         party = self.state.party(thread) if said else (sender,)  # who whispers acts for nobody else
         if party is not None and sender not in party:
-            party = _joined_by(sender, party)
+            party = (sender,)  # nobody hears who has no part in a thread
         self.log.action("action", sender, act.cause, body, None, party)
         if turn is not None and turn.legal:
             turn.invalid = 0
@@ -304,12 +304,7 @@ class PacedJudge(Judge):
         shown = None if action is None else self.state.shown(seat, action)
         party = self.state.party(thread)
         if party is not None and seat not in party:
-            party = _joined_by(seat, party)
+            party = (seat,)
         self.log.action(kind, seat, 0, body, None if shown is action else shown, party)
         self.outbox.append((seat, None))  # its agent may still be thinking
         self._go_on()
-
-
-def _joined_by(seat: int, party: tuple[int, ...]) -> tuple[int, ...]:
-    """Return those who see what a seat does where it is not of the party itself."""
-    return tuple(sorted((*party, seat)))

@@ -296,6 +296,28 @@ def test_the_inner_match_is_seen_by_those_who_take_part_in_it_alone() -> None:
         assert "secret part" in str(opened.sent[seat])
 
 
+def test_how_the_inner_match_came_out_is_told_to_nobody_outside_it_even_at_the_end() -> None:
+    opened = chain(1)
+    delegate(opened)
+    do(opened, SUB, "accept_contract", thread=1)
+    deliver(opened, SUB, SUB_ORACLE, 1, 63.5)
+    deliver(opened, WORKER, ORACLE, 0, 90)
+    assert said(opened)["inner"]["outcome_score"] == 63.5
+    for seat in (PRINCIPAL, ORACLE):
+        assert "63.5" not in str(opened.sent[seat])
+
+
+def test_nobody_is_heard_in_a_match_that_it_has_no_part_in() -> None:
+    opened = chain(2)
+    delegate(opened)
+    for seat in (SUB_ORACLE, SUBSUB):
+        assert opened.act(seat, "message_only", messages=["I am out here."]) is None
+    assert opened.act(PRINCIPAL, "message_only", messages=["I am in here."]) is None
+    for seat in (PRINCIPAL, WORKER, ORACLE):
+        assert "out here" not in str(opened.sent[seat])
+        assert "in here" in str(opened.sent[seat])
+
+
 def test_those_inside_do_not_see_the_outer_match() -> None:
     opened = chain(1)
     delegate(opened)
@@ -369,7 +391,7 @@ def test_a_chain_runs_through_agents_bus_and_referee(depth: int, turn_order: str
     record = run_virtual(play(game, [Manager(agent_id) for agent_id in ids]))
     rejudge(record, game)
     assert record.errors == ()
-    outcome: dict[str, Any] = record.outcome.details
+    outcome = record.outcome.to_dict(record.spec.agent_ids)
     for _ in range(depth):
         assert outcome["reason"] == "task_resolved_success"
         outcome = outcome["inner"]

@@ -429,7 +429,7 @@ def test_a_delegating_worker_delivers_with_the_inner_result_in_hand() -> None:
         assert_clean(record)
         (offer,) = actions(record, "delegate_task")
         assert [level["payment"] for level in offer["outcome_levels"]] == [0.0, 0.8, 4.0]
-        score = record.outcome.details["inner"]["outcome_score"]
+        score = record.outcome.figures["inner"]["outcome_score"]
         effort, _ = best_response(PAYS, middle.rest(score), -inf)
         assert effort is not None
         inner, outer = actions(record, "submit_deliverable")
@@ -473,7 +473,7 @@ def test_a_delegating_worker_does_all_itself_where_nothing_is_delivered() -> Non
     middle = DelegatingWorker("worker", efforts=GENERALIST)
     (record,) = play(CHAIN, chain(middle, Unwilling("inner")))
     assert_clean(record)
-    assert record.outcome.details["inner"]["reason"] == "contract_rejected"
+    assert record.outcome.figures["inner"]["reason"] == "contract_rejected"
     (done,) = actions(record, "submit_deliverable")
     assert done["effort_cost"] == 10.0
     assert deliverable.read(done["content"]) in (40.0, 95.0)

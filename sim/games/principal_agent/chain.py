@@ -118,10 +118,9 @@ class ChainState(PacedState, kw_only=True):
         utilities = [0.0] * len(self.agent_ids)
         for delegation in self.line:
             delegation.pay(utilities)
-        details = self.line[0].result(trigger)
-        if len(self.line) > 1:
-            details["inner"] = self._inner(1)
-        return Outcome(status, trigger, tuple(utilities), details, self._figures(utilities))
+        inner = {"inner": self._inner(1)} if len(self.line) > 1 else {}  # not seen from outside, so for the record
+        figures = {**inner, **self._figures(utilities)}
+        return Outcome(status, trigger, tuple(utilities), self.line[0].result(trigger), figures)
 
     def _inner(self, thread: int) -> dict[str, Any]:
         """Return the outcome of a contract inside, and of those inside it."""
