@@ -15,7 +15,7 @@ from sim.games.bargaining.parameters import Parameters
 from sim.games.bargaining.scoring import Bargain, outcome_of, strike
 from sim.games.bargaining.tags import Offer, Role, read, redact
 from sim.games.bargaining.terms import number_text
-from sim.games.bargaining.thread import ROLES, SILENT, Thread
+from sim.games.bargaining.thread import SILENT, Thread
 from sim.ledger import Ledger
 from sim.paced import Call, Notice, PacedState
 
@@ -47,6 +47,7 @@ class BargainingState(PacedState, kw_only=True):
         waiting: How many conversations and choices this round still waits for.
         lobby: The seats that are still to choose.
         over: Whether the match is over.
+        redacted: The last reply that was read, and as the other side reads it: it is looked through once.
     """
 
     game: Parameters
@@ -92,7 +93,7 @@ class BargainingState(PacedState, kw_only=True):
         return self._hide(seat, text, None)
 
     def _redact(self, seat: int, action: Reply) -> Reply:
-        text = self._hide(seat, action.text, ROLES[seat >= len(self.game.buyers)])
+        text = self._hide(seat, action.text, "buyer" if seat < len(self.game.buyers) else "seller")
         return action if text is action.text else msgspec.structs.replace(action, text=text)
 
     def _hide(self, seat: int, text: str, role: Role | None) -> str:
@@ -110,7 +111,7 @@ class BargainingState(PacedState, kw_only=True):
                 return ()
             return ("choose", "pass") if self._has_open(seat) else ("pass",)
         it = self.threads[thread - 1]
-        return ("reply", "pass") if it.due is not None and seat == it.seats[it.due == "seller"] else ()
+        return ("reply", "pass") if it.due is not None and seat == it.seats[0 if it.due == "buyer" else 1] else ()
 
     def default_action(self, seat: int, thread: int = LOBBY) -> ActionType | None:
         """Return a pass: no offer, or talking to nobody in this round."""
@@ -245,7 +246,7 @@ class BargainingState(PacedState, kw_only=True):
         """Return the open conversation that a seat has chosen."""
         partners: dict[str, list[Thread]] = {}
         for thread in self._open_threads(self.game.layout.of_seat[seat]):
-            partner = self.agent_ids[thread.seats[thread.seats[0] == seat]]
+            partner = self.agent_ids[thread.seats[1 if seat == thread.seats[0] else 0]]
             partners.setdefault(partner, []).append(thread)
         found = partners.get(choice.partner, [])
         if not found:

@@ -114,9 +114,7 @@ def _read_written(text: str, role: Role) -> Offer | None:
     return Offer(price, make_deal=make_deal) if price > 0 else None
 
 
-def _read_any(
-    text: str, role: Role, items: Sequence[str], choose: int, terms: Mapping[str, Term] | None
-) -> Offer:
+def _read_any(text: str, role: Role, items: Sequence[str], choose: int, terms: Mapping[str, Term] | None) -> Offer:
     text = fold(text)
     return Offer(
         price=_read_price(text, role),

@@ -83,7 +83,7 @@ def lobby(state: BargainingState, seat: int) -> dict[str, Any]:
     """Build what a seat sees that is to choose whom to talk to: a line for each of its conversations."""
     game = state.game
     return {
-        "role": ROLES[seat >= len(game.buyers)],
+        "role": "buyer" if seat < len(game.buyers) else "seller",
         "thread": 0,
         "round": state.round,
         "max_rounds": game.max_rounds,
