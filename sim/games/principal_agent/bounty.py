@@ -6,6 +6,7 @@ its own questions, its answer and its deliverable: competitors see neither.
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from msgspec import field
@@ -117,6 +118,26 @@ class BountyState(PacedState, kw_only=True):
     def stopped(self, status: Status, trigger: str) -> Outcome:
         """Return the outcome of a match that was cut off: awards that were taken are paid."""
         return self._outcome(status, trigger)
+
+    def check(self) -> None:
+        """Check every worker's part, and that the first good deliverables are paid and no other."""
+        self.posting.check()
+        contract, winners = self.posting.contract, self.winners
+        accepted_from = inf if contract is None else self.game.accepted_from(contract.outcome_levels)
+        assert len(set(winners)) == len(winners) <= self.game.winners, f"awards to {winners}"
+        for line in self.lines:
+            line.check()
+            won = line.worker in winners
+            assert line.contract is contract, "a worker has another contract"
+            good = line.outcome_score is not None and line.outcome_score >= accepted_from
+            what = "wins" if won else "does not win"
+            assert won == good, f"seat {line.worker} {what} with score {line.outcome_score}"
+            assert won or not line.payment, f"seat {line.worker} is paid without an award"
+
+    def races(self) -> dict[str, int]:
+        """Return how many workers were still at it when the last award was taken."""
+        late = sum(not line.over and line.accepted is True for line in self.lines)
+        return {"workers_cut_off": late} if late and len(self.winners) == self.game.winners else {}
 
     def _outcome(self, status: Status, trigger: str) -> Outcome:
         utilities = [0.0] * len(self.agent_ids)

@@ -7,6 +7,7 @@ is said and done in its thread; that there was a delegation is seen in the threa
 
 from __future__ import annotations
 
+from math import fsum
 from typing import Any
 
 from sim.game import ActionType, Outcome, Phase, Status
@@ -113,6 +114,20 @@ class ChainState(PacedState, kw_only=True):
     def stopped(self, status: Status, trigger: str) -> Outcome:
         """Return the outcome of a match that was cut off: what was paid inside it stays paid."""
         return self._outcome(status, trigger)
+
+    def check(self) -> None:
+        """Check every contract, that each is inside the one before it, and that payments add up to nothing."""
+        assert 0 < len(self.line) <= len(self.parties), f"{len(self.line)} contracts"
+        utilities = [0.0] * len(self.agent_ids)
+        for thread, own in enumerate(self.line):
+            own.check()
+            own.pay(utilities)
+            assert own.party == tuple(sorted(set(self.parties[thread]))), f"others take part in thread {thread}"
+            outer = self.line[thread - 1] if thread else None
+            assert outer is None or own.principal == outer.worker, "a contract is not inside the one before it"
+            assert outer is None or outer.phase in ("execute", "verify"), "a part was delegated before it was accepted"
+            assert outer is None or own.over or not outer.over, "a contract outlives the one around it"
+        assert abs(fsum(utilities)) <= 1e-9 * (1 + fsum(map(abs, utilities))), "payments do not add up to nothing"
 
     def _outcome(self, status: Status, trigger: str) -> Outcome:
         utilities = [0.0] * len(self.agent_ids)

@@ -197,6 +197,30 @@ class Delegation(msgspec.Struct, kw_only=True):
             utilities[self.worker] += self.payment
             utilities[self.principal] -= self.payment
 
+    def check(self) -> None:
+        """Check that the steps kept their order, and that what is paid is what the contract says for the score."""
+        contract, score = self.contract, self.outcome_score
+        offered = contract is not None
+        assert offered == (self.phase != "offer"), f"phase {self.phase} with{'' if offered else 'out'} a contract"
+        assert len(self.clarifications) <= self.game.max_clarify_rounds, "more questions than there may be"
+        answered = [asked["answer"] is not None for asked in self.clarifications]
+        assert all(answered[:-1]), "a question was asked before the last one was answered"
+        assert self.deliverable is None or self.accepted, "delivered without a contract that was accepted"
+        assert (self.deliverable is not None) == (self.phase == "verify"), "phase and deliverable do not agree"
+        assert (self.accepted is True) == (self.phase in ("execute", "verify")), "phase and answer do not agree"
+        assert (score is None) == (self.payment is None), "paid without a score, or scored without a payment"
+        assert score is None or (self.over and self.deliverable is not None), "scored before there was a deliverable"
+        if contract is None:
+            return
+        levels = [level.threshold for level in contract.outcome_levels]
+        assert levels == sorted(set(levels)), "outcome levels are out of order"
+        if score is not None:
+            level = contract.level_of(score)
+            due = 0.0 if level is None else level.payment
+            lost = self.game.shape == "bounty" and self.payment == 0  # to competitors, or below what is accepted
+            assert 0 <= score <= 100, f"the score {score:g} is out of bounds"
+            assert self.payment == due or lost, f"{self.payment} was paid for a score of {score:g}, not {due:g}"
+
 
 _LEGAL = {
     "offer": ("post_contract",),

@@ -135,6 +135,32 @@ class FullState(State, kw_only=True):
         details = {"total_committed": self.total(), "threshold": self.threshold}
         return Outcome(status, trigger, utilities, details)
 
+    def check(self) -> None:
+        """Check that the phases keep their order, that commitments are of contributors and within bounds."""
+        phase, project, contributors = self.phase.name, self.project, self.agent_ids[1:]
+        assert phase in ("announce", "signal", "commit"), f"there is no phase {phase}"
+        assert (project is None) == (phase == "announce"), "signals and commitments come after the announcement"
+        assert project is None or project["threshold"] == self.threshold, "the threshold is the one announced"
+        assert not self.signals or phase != "announce", "a signal came before the announcement"
+        assert not self.commitments or phase == "commit", "a commitment came before its phase"
+        assert all(0 <= amount for amount in self.signals.values()), "a signal is below 0"
+        for agent_id, amount in self.commitments.items():
+            assert agent_id in contributors, f"{agent_id} is no contributor and has committed"
+            assert 0 < amount <= self.game.endowment, f"{agent_id} has committed {amount:g}, out of bounds"
+        assert self.valuations[COORDINATOR] is None, "the coordinator has a valuation"
+        if self.funded is not None:
+            self._check_end()
+
+    def _check_end(self) -> None:
+        total = self.total()
+        due = self.project is not None and total >= self.threshold
+        assert self.funded == due, f"{total:g} of {self.threshold:g} was committed, and funded is {self.funded}"
+        outcome = self.outcome()
+        assert outcome is not None, "the match is over without an outcome"
+        committed = [seat for seat, agent_id in enumerate(self.agent_ids) if agent_id in self.commitments]
+        worth = fsum(self.valuations[seat] or 0.0 for seat in committed) - total if self.funded else 0.0
+        assert abs(fsum(outcome.utilities) - worth) <= 1e-9 * (1 + abs(worth)), "utilities do not add up"
+
     def _check_amount(self, amount: float) -> None:
         if not 0 < amount <= self.game.endowment:
             raise IllegalAction(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from random import Random
 from typing import Any, Literal
 
@@ -77,6 +78,18 @@ class SimpleState(State, kw_only=True):
     def stopped(self, status: Status, trigger: str) -> Outcome:
         """Return the outcome of a match that was cut off: nobody gains or loses."""
         return self._outcome(status, trigger, (0.0,) * len(self.agent_ids))
+
+    def check(self) -> None:
+        """Check that commitments are within bounds, and that the match is over as soon as the threshold is met."""
+        total, everybody = self.total(), len(self.commitments) == len(self.agent_ids)
+        for agent_id, amount in self.commitments.items():
+            assert agent_id in self.agent_ids, f"{agent_id} has no seat and has committed"
+            assert 0 <= amount < inf, f"{agent_id} has committed {amount:g}, out of bounds"
+        met = total >= self.threshold
+        held = self.resolved_by
+        assert met == (held == "threshold"), f"{total:g} of {self.threshold:g}, and it is resolved by {held}"
+        assert not everybody or self.resolved_by is not None, "all have committed, and the match is not over"
+        assert everybody or self.resolved_by != "all_committed", "not all have committed"
 
     def _outcome(self, status: Status, trigger: str, utilities: tuple[float, ...]) -> Outcome:
         committed = self.total()
