@@ -13,6 +13,8 @@ from sim.record import NoticeBody
 
 if TYPE_CHECKING:
     from actors.seat import Seat
+else:
+    Seat = Any  # a seat makes turns; `help(Turn)` looks the name up
 
 
 class Chat(msgspec.Struct, frozen=True):

@@ -6,6 +6,8 @@ import inspect
 from typing import Any
 
 import msgspec
+from rich.padding import Padding
+from rich.text import Text
 
 from actors.registry import describe_agents
 from experiments.config import CONF
@@ -80,7 +82,7 @@ def print_games(*, as_json: bool) -> None:
         _print_head(game["game_id"], game["summary"])
         _print_rows(game["parameters"], "parameter", "type", "default")
         _print_rows(game["actions"], "action", "payload (? may be left out)", "")
-    _print_rows(describe_files("game"), "file", "")
+    _print_files("game")
 
 
 def print_agents(*, as_json: bool) -> None:
@@ -94,7 +96,7 @@ def print_agents(*, as_json: bool) -> None:
         if agent["parameters"]:
             rows = [{**row, "default": row["default"] or "needed"} for row in agent["parameters"]]
             _print_rows(rows, "parameter", "type", "default")
-    _print_rows(describe_files("agents"), "file", "")
+    _print_files("agents")
 
 
 def print_tasks(family: str | None, market: str | None, *, as_json: bool) -> None:
@@ -114,12 +116,22 @@ def print_tasks(family: str | None, market: str | None, *, as_json: bool) -> Non
         if rows:
             _print_head(name, about)
             _print_rows(rows, "task", "type", "")
-    print_line(f"{len(tasks)} tasks; play one with: quorum run task={tasks[0].name}")
+    count = "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
+    print_line(f"{count}; play one with: quorum run task={tasks[0].name}")
 
 
 def _print_head(name: str, summary: str) -> None:
     print_line(name, "bold cyan")
     console.print(summary, markup=False)
+    console.print()
+
+
+def _print_files(group: str) -> None:
+    """Print the files of a group, what each says of itself below its name: beside it there is no room for both."""
+    _print_head(f"{group}=FILE", "The files that there are:")
+    for file in describe_files(group):
+        print_line(file["setting"], "bold")
+        console.print(Padding(Text(file["summary"]), (0, 0, 0, 4)))
     console.print()
 
 

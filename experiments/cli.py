@@ -64,9 +64,9 @@ def run(
     from experiments.runner import run_config
 
     config = compose(settings or [], config_dir)
-    config.plan()  # what is wrong with it is said before a directory is named
+    plan, _ = config.plan()  # what is wrong with it is said before a directory is named
     if config.out is None:
-        out = str(default_directory(config.points[0]["game"]["game_id"]))
+        out = str(default_directory(plan.points[0].game.game_id))
         config = msgspec.structs.replace(config, out=out)
     with _stoppable(Path(str(config.out))), watch("playing") as progress:
         played = run_config(config, progress)
@@ -219,9 +219,8 @@ def guarded(command: Callable[[], Any]) -> int:
         tell = getattr(error, "format_message", None)
         if tell is None:
             raise
-        return _said(
-            tell() if tell().startswith("Usage:") else f"error: {tell()}; `quorum --help` lists what there is", 2
-        )
+        text = str(tell())
+        return _said(text if text.startswith("Usage:") else f"error: {text.rstrip('.')}; see `quorum --help`", 2)
     return code if isinstance(code, int) else 0
 
 

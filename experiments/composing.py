@@ -253,7 +253,7 @@ def _set(config: DictConfig, setting: Setting, value: Any) -> None:
 
 def _label(config: Mapping[str, Any], setting: Setting, value: Any) -> Any:
     """Return the value that a point is labelled with: as it stands in the configuration."""
-    if setting.chooses:
+    if setting.chooses or setting.key == "task":
         return value
     found: Any = config
     for part in setting.key.split("."):

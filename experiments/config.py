@@ -6,6 +6,7 @@ import importlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -73,6 +74,12 @@ def line_up(agents: Mapping[str, Any], game: Game) -> Any:
             raise ConfigError(f"agents.roles: {game.game_id} takes agents.seats, by seat id")
         return agents.get("seats")
     roles = [game.role(named, seat) for seat in range(len(named))]
+    seats = agents.get("seats")
+    if "roles" not in agents and isinstance(seats, Mapping) and seats and not seats.keys() & set(named):
+        raise ConfigError(
+            f"agents.seats: {', '.join(map(str, seats))} are not the seats of this {game.game_id} game, which names "
+            f"its own: {', '.join(named)}; choose a line-up for it by agents=... (`quorum agents` lists them)"
+        )
     by_seat, by_role = _only(agents, "seats", named), _only(agents, "roles", list(dict.fromkeys(roles)))
     for agent_id, role in zip(named, roles, strict=True):
         if agent_id not in by_seat and role not in by_role:
@@ -96,10 +103,21 @@ def _only(agents: Mapping[str, Any], key: str, allowed: Sequence[str]) -> Mappin
     return held
 
 
-def agents_from(seats: Any) -> tuple[Agent, ...]:
+def _keys(agents: Mapping[str, Any], game: Game) -> dict[str, str]:
+    """Return the keys of the seats that their role describes, by seat id."""
+    named, seats = game.seat_ids() or (), agents.get("seats") or {}
+    return {
+        agent_id: f"agents.roles.{game.role(named, seat)}"
+        for seat, agent_id in enumerate(named)
+        if agent_id not in seats
+    }
+
+
+def agents_from(seats: Any, keys: Mapping[str, str] = MappingProxyType({})) -> tuple[Agent, ...]:
     """Make the agents of a line-up, `{seat id: {kind: ..., repeat: ..., option: ...}}`.
 
-    `kind` is a kind of agent or the import path of a class. `repeat` above 1 makes as many seats, which are called
+    `kind` is a kind of agent or the import path of a class. `keys` are what errors call the seats that are not set
+    at `agents.seats`. `repeat` above 1 makes as many seats, which are called
     NAME_1, NAME_2, ... The rest are the agent's own options.
 
     Raises:
@@ -107,11 +125,11 @@ def agents_from(seats: Any) -> tuple[Agent, ...]:
     """
     if not isinstance(seats, Mapping) or not seats:
         raise ConfigError(f"agents.seats={shown(seats)}: a mapping of seat ids to {{kind: ...}} is needed")
-    return tuple(agent for name, config in seats.items() for agent in _agents_of(str(name), config))
+    return tuple(agent for name, config in seats.items() for agent in _agents_of(str(name), config, keys))
 
 
-def _agents_of(name: str, config: Any) -> list[Agent]:
-    key = f"agents.seats.{name}"
+def _agents_of(name: str, config: Any, keys: Mapping[str, str]) -> list[Agent]:
+    key = keys.get(name, f"agents.seats.{name}")
     if not isinstance(config, Mapping):
         raise ConfigError(f"{key}={shown(config)}: {{kind: ...}} is needed (kinds: {', '.join(AGENTS)})")
     options = {str(option): value for option, value in config.items()}
@@ -129,6 +147,8 @@ def _agents_of(name: str, config: Any) -> list[Agent]:
         text = str(error)
         own = next((word for word in options if text.startswith(f"{word}=")), "")
         hint = nearest(own, ("kind", "repeat")) if "no such option" in text and "did you mean" not in text else ""
+        if "no such option" in text and own and not hint:
+            hint = f"; to leave it out write ~{key}.{own}"
         raise ConfigError(f"{key}.{text}{hint}" if own or text.startswith("kind=") else f"{key}: {text}") from None
 
 
@@ -222,7 +242,7 @@ def _point(labels: Mapping[str, Any], game: Any, agents: Any) -> Point:
         hint = f"{nearest(other[0], _LINE_UP)} (there is: {', '.join(_LINE_UP)})"
         raise ConfigError(f"agents.{other[0]}={shown(agents[other[0]])}: there is no such key{hint}")
     made = game_from(game)
-    point = Point(made, agents_from(line_up(agents, made)), labels)
+    point = Point(made, agents_from(line_up(agents, made), _keys(agents, made)), labels)
     for agent in point.agents:
         plays = getattr(agent, "games", ())
         if plays and made.game_id not in plays:

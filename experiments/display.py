@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from rich import box
-from rich.console import Console
+from rich.console import Console, Group
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -79,8 +79,9 @@ def print_results(run: Run) -> None:
     """Print the table of a run: a row for each seat of each grid point."""
     points = stats.figures(run)
     games = [point["game"] for point in run.config["points"]]
-    alike = [key for key in ("game_id", "mode", "shape") if len({str(game.get(key)) for game in games}) == 1]
-    what = " ".join(str(games[0][key]) for key in alike if key in games[0]) or "several games"
+    names = list(dict.fromkeys(map(_name, games)))
+    kinds = [key for key in ("mode", "shape") if len({str(game.get(key)) for game in games}) == 1 and key in games[0]]
+    what = " ".join([names[0], *(str(games[0][key]) for key in kinds)]) if len(names) == 1 else "several games"
     done = sum(point.matches for point in points)
     ended = " · all resolved" if done and _all_resolved(points) else ""
     kind = run.config["runtime"].get("kind", "?")
@@ -92,6 +93,9 @@ def print_results(run: Run) -> None:
         console.print()
         if endings := _endings(points):
             print_line(endings)
+        if found := stats.first_error(run) if any(point.errors for point in points) else None:
+            index, error = found
+            console.print(Text(f"first error: {error}; see quorum show {run.path} {index}", style="yellow"))
     if done < run.asked:
         print_line(f"{run.asked - done:,} of {run.asked:,} matches are missing: quorum resume {run.path}", "yellow")
     elif speed := run.summary.get("matches_per_second"):
@@ -100,21 +104,39 @@ def print_results(run: Run) -> None:
     print_line(f"run directory: {run.path}")
 
 
-def _tables(run: Run, points: Sequence[stats.PointFigures]) -> Iterator[Table]:
+def _name(game: Mapping[str, Any]) -> str:
+    """Return what a game is called; one that is named by its import path, the name of its class."""
+    return str(game.get("game_id") or str(game.get("class", "?")).rpartition(":")[2])
+
+
+def _tables(run: Run, points: Sequence[stats.PointFigures]) -> Iterator[Table | Group]:
     """Yield the tables of a run: by seat, and for markets by type; a run of many tasks is shown by type alone."""
-    markets = all(point["game"]["game_id"] == "bargaining" for point in run.config["points"])
-    if not markets or len(points) <= _MOST_TASKS:
+    markets = all(point["game"].get("game_id") == "bargaining" for point in run.config["points"])
+    few = len(points) <= _MOST_TASKS
+    if not markets or few:
         yield _results_table(points)
-    if markets:
-        from experiments.markets import market_figures
+    if not markets:
+        return
+    from experiments.markets import figures_by_point, market_figures
 
-        yield _market_table(market_figures(run))
+    if few and len(points) > 1:
+        by_point = figures_by_point(run)
+        played = [number for number, point in enumerate(points) if point.point in by_point]
+        labels = {key: [values[n] for n in played] for key, values in _short_labels(points).items()}
+        made = _market_table([by_point[points[n].point] for n in played], labels)
+    else:
+        made = _market_table(market_figures(run), {})
+    yield Group(made, Text(_OF_MARKETS, style="dim"))
 
 
-def _market_table(rows: Sequence[MarketFigures]) -> Table:
-    """Return the table of markets by type; what it says of none is left out."""
+_OF_MARKETS = "global, buyer, seller: mean scores; welfare: gain of all, of the most possible"
+"""What the figures of markets are."""
+
+
+def _market_table(rows: Sequence[MarketFigures], labels: Mapping[str, Sequence[str]]) -> Table:
+    """Return the table of markets, by type or by the labels of their grid points; what it says of none is left out."""
     columns: dict[str, list[str]] = {
-        "tasks": [f"{r.points:,}" for r in rows],
+        "points": [f"{r.points:,}" for r in rows],
         "matches": [f"{r.matches:,}" for r in rows],
         "deals": [f"{r.deals:.0%}" for r in rows],
         "timeout": [f"{r.timeout:.0%}" for r in rows],
@@ -126,13 +148,20 @@ def _market_table(rows: Sequence[MarketFigures]) -> Table:
         "welfare": [f"{r.efficiency:.0%}" for r in rows],
     }
     if all(r.points == 1 for r in rows):
-        del columns["tasks"]
+        del columns["points"]
+    if labels:  # the table by seat has them
+        del columns["matches"]
     for kind in ("timeout", "overflow"):
         if not any(getattr(r, kind) for r in rows):
             del columns[kind]
-    made = table("market", *columns, right=tuple(columns))
+    made = table(*labels, "market", *columns, right=tuple(columns))
     for number, row in enumerate(rows):
-        made.add_row(row.market, *(cells[number] for cells in columns.values()), end_section=number == len(rows) - 2)
+        made.add_row(
+            *(values[number] for values in labels.values()),
+            row.market,
+            *(cells[number] for cells in columns.values()),
+            end_section=not labels and number == len(rows) - 2,
+        )
     return made
 
 
@@ -241,11 +270,32 @@ def print_query(run: Run, sql: str, *, as_json: bool) -> None:
     if as_json:
         print_json([dict(zip(names, row, strict=True)) for row in rows])
         return
+    texts = [[_plain(value) for value in row] for row in rows]
+    widths = [max(map(len, [name, *(row[n] for row in texts)])) for n, name in enumerate(names)]
+    if sum(min(width, _NARROWEST) + 2 for width in widths) - 2 > console.width:
+        console.print(*_down(names, texts), sep="\n")
+        return
     numeric = [name for n, name in enumerate(names) if rows and all(isinstance(row[n], int | float) for row in rows)]
     made = table(*names, right=numeric)
-    for row in rows:
-        made.add_row(*(Text(_plain(value)) for value in row))
+    for row in texts:
+        made.add_row(*map(Text, row))
     console.print(made)
+
+
+_NARROWEST = 14
+"""Columns of a terminal that a column of an answer needs at least to be read; with less the rows are turned."""
+
+
+def _down(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[Table]:
+    """Yield rows that are too wide to stand beside each other, each as a column of its own with names at the left."""
+    for row in rows:
+        made = Table.grid(padding=(0, 2, 0, 0))
+        made.add_column(min_width=max(map(len, names)), style="bold")
+        made.add_column(overflow="fold")
+        for name, text in zip(names, row, strict=True):
+            made.add_row(name, Text(text))
+        made.add_row()
+        yield made
 
 
 def _plain(value: Any) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from math import fsum
 from typing import Any
 
@@ -114,9 +115,28 @@ def market_figures(run: Run) -> list[MarketFigures]:
     Matches of other games are left out, and those in which the rules broke down. It reads part by part, and holds
     no match in memory.
     """
-    games = [game_from(point["game"]) for point in run.config["points"]]
     by_type: dict[str, _Sums] = defaultdict(_Sums)
     total = _Sums()
+    for _, market, add in _measured(run):
+        add(by_type[market])
+        add(total)
+    rows = [by_type[market].figures(market) for market in sorted(by_type, key=_by_size)]
+    return [*rows, total.figures(ALL)] if len(rows) > 1 else rows
+
+
+def figures_by_point(run: Run) -> dict[int, MarketFigures]:
+    """Return the figures of each grid point of a bargaining run that has matches, by its number."""
+    sums: dict[int, _Sums] = defaultdict(_Sums)
+    markets = {}
+    for point, market, add in _measured(run):
+        markets[point] = market
+        add(sums[point])
+    return {point: sums[point].figures(markets[point]) for point in sorted(sums)}
+
+
+def _measured(run: Run) -> Iterator[tuple[int, str, Callable[[_Sums], None]]]:
+    """Yield for each match: its grid point, its type of market, and the function that adds it to sums."""
+    games = [game_from(point["game"]) for point in run.config["points"]]
     yardsticks: dict[tuple[int, bytes], _Yardstick] = {}
     for point, trigger, figures in _matches(run):
         game = games[point]
@@ -128,10 +148,11 @@ def market_figures(run: Run) -> list[MarketFigures]:
             if len(yardsticks) > 10_000:  # drawn amounts: every match has its own
                 yardsticks.clear()
             found = yardsticks[key] = _yardstick(game, figures["values"], figures["costs"])
-        for sums in (by_type[market_type(game)], total):
-            sums.add(point, trigger, figures, found)
-    rows = [by_type[market].figures(market) for market in sorted(by_type, key=_by_size)]
-    return [*rows, total.figures(ALL)] if len(rows) > 1 else rows
+        yield (
+            point,
+            market_type(game),
+            partial(_Sums.add, point=point, trigger=trigger, figures=figures, yardstick=found),
+        )
 
 
 def _by_size(market: str) -> tuple[int, str]:

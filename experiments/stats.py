@@ -82,6 +82,16 @@ def figures(run: Run) -> list[PointFigures]:
     ]
 
 
+def first_error(run: Run) -> tuple[int, str] | None:
+    """Return the index of the first match in which an agent raised or was lost, and what was wrong; None without one.
+
+    Raises:
+        RunError: A part is damaged.
+    """
+    _, rows = query(run, "select match_index, error from matches where error is not null order by 1 limit 1")
+    return (rows[0][0], rows[0][1]) if rows else None
+
+
 def _success(game: dict[str, Any], found: dict[str, Any] | None) -> dict[str, Any]:
     try:
         goal = game_from(game).goal

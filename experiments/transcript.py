@@ -66,9 +66,15 @@ def _course(events: list[tuple[dict[str, Any], dict[str, Any]]], seat_width: int
             sender = "?" if row["kind"] == "rejected" and body.get("agent_id") is None else row["sender"]
             said = _SAY[row["kind"]](row, body)
             if several and body.get("thread"):
-                said = Text.assemble((f"#{body['thread']} ", "dim"), said)
+                said = Text.assemble((f"#{body['thread']} {_partners(row)}", "dim"), said)
             made.add_row(_time(row), Text(shown, style="dim"), Text(sender, style="bold"), said)
     return made
+
+
+def _partners(row: Mapping[str, Any]) -> str:
+    """Say to whom something was said, where it was one alone."""
+    others = [agent_id for agent_id in row["recipients"] or () if agent_id != row["sender"]]
+    return f"to {others[0]}: " if len(others) == 1 and row["kind"] == "action" else ""
 
 
 def _grid(*widths: int) -> Table:
@@ -128,7 +134,9 @@ def _message(row: dict[str, Any], body: dict[str, Any]) -> Text:
 
 
 def _default(row: dict[str, Any], body: dict[str, Any]) -> Text:
-    why = "lets the deadline pass" if row["kind"] == "timeout" else f"raises {_clean(body.get('error') or 'an error')}"
+    error = _clean(body.get("error") or "an error")
+    refused = error.endswith(" rejected answers")
+    why = "lets the deadline pass" if row["kind"] == "timeout" else f"gives {error}" if refused else f"raises {error}"
     return Text(f"{why}; counts as {body['action'] or 'no action'}", style="red")
 
 

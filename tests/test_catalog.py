@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import pydoc
 
 from commands import quorum
 
+import actors
+import experiments
+import sim
 from actors.registry import AGENTS
 from experiments.catalog import describe_files, describe_games
 from sim.games import GAMES
@@ -42,6 +46,13 @@ def test_the_lists_fit_in_80_columns_without_escape_sequences() -> None:
         assert max(map(len, ended.out.splitlines())) <= 80
         for name in GAMES if command == "games" else AGENTS:
             assert name in ended.out
-    listed = quorum("agents").out
-    for file in describe_files("agents"):
-        assert file["setting"] in listed
+    for group, command in (("agents", "agents"), ("game", "games")):
+        listed = " ".join(quorum(command).out.split())
+        for file in describe_files(group):
+            assert f"{file['setting']} {file['summary']}" in listed  # whole: nothing of it is cut off
+
+
+def test_what_is_exported_can_be_looked_up() -> None:
+    for package in (actors, experiments, sim):
+        for name in package.__all__:
+            assert name in pydoc.render_doc(getattr(package, name), renderer=pydoc.plaintext)

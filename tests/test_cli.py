@@ -217,6 +217,13 @@ def test_results_of_agents_that_answer_as_they_should_have_no_column_for_what_we
         assert all(seat["timeouts"] == seat["forfeits"] == seat["rejected"] == 0 for seat in point["seats"])
 
 
+def test_rows_of_a_query_that_are_too_wide_are_printed_one_below_the_other(run: Run) -> None:
+    lines = quorum("results", run.path, "--sql", "select * from matches order by match_index limit 2").out.splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("match_id ")] == ["m000000", "m000001"]
+    assert {*run.matches().columns} <= {line.split()[0] for line in lines if line.strip()}
+    assert max(map(len, lines)) <= 80
+
+
 def test_results_of_a_query(run: Run) -> None:
     ended = quorum("results", run.path, "--sql", "select status, count(*) as n, list(turns) from matches group by 1")
     assert ended.code == 0
@@ -296,10 +303,14 @@ def test_a_transcript_says_what_was_rejected_late_and_raised(tmp_path: Path) -> 
     out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
     assert "errors" in out
+    assert f"first error: raises: ValueError: out of order; see quorum show {tmp_path / 'run'} 0" in " ".join(
+        out.split()
+    )
     text = quorum("show", tmp_path / "run", "0").out
     assert "REJECTED invalid_payload: " in text
     assert "submit_commitment  amount = -5.00" in text
     assert "raises ValueError: out of order; counts as pass" in text
+    assert "gives 3 rejected answers; counts as pass" in text
     assert "lets the deadline pass; counts as pass" in text
     assert "\x1b" not in text
     assert quorum("replay", tmp_path / "run").code == 0

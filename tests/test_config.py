@@ -183,6 +183,24 @@ def test_a_run_of_a_game_of_ones_own_is_replayed_and_one_that_is_gone_is_told(tm
     assert "game.class='test_config:Gone'" in ended.err
 
 
+def test_a_game_of_ones_own_is_run_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "game").mkdir()
+    (tmp_path / "game" / "own.yaml").write_text("# My own.\nclass: test_config:OwnGame\nbonus: 2\n")
+    settings = ["game=own", "agents=provision_point/rational", "num_matches=2", f"out={tmp_path / 'run'}"]
+    ended = quorum("run", "--config-dir", tmp_path, *settings)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("OwnGame")
+
+
+def test_a_line_up_of_another_game_is_told_the_seats_and_an_option_the_key_that_set_it() -> None:
+    with pytest.raises(ConfigError, match=r"agent_1, agent_2, agent_3 are not the seats .*: buyer, seller; choose"):
+        compose(["game=bargaining", "agents=provision_point/rational"]).plan()
+    with pytest.raises(ConfigError, match=r"^agents\.roles\.buyer\.exponent=-3: "):
+        compose(["game=bargaining", "agents=bargaining/boulware_buyer", "agents.roles.buyer.exponent=-3"]).plan()
+    with pytest.raises(ConfigError, match=r"to leave it out write ~agents\.seats\.careful\.\w+$"):
+        compose(["game=principal_agent/bounty", "agents.seats.careful.kind=random"]).plan()
+
+
 def test_a_runtime_by_name_has_the_settings_of_its_file() -> None:
     assert ExperimentConfig(runtime="packed").settings().kind == "packed"
     assert ExperimentConfig(runtime=Settings(window=3)).settings().window == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from commands import quorum
 from actors.registry import make_agent
 from experiments import ExperimentConfig, ExperimentRunner
 from experiments.config import compose
-from experiments.markets import ALL, market_figures
+from experiments.markets import ALL, figures_by_point, market_figures
 from experiments.results import Run
 from experiments.runner import run_config
 from sim.games.bargaining import BargainingGame
@@ -71,6 +72,18 @@ def test_a_run_of_many_tasks_has_a_row_for_each_type_and_one_for_all(tmp_path: P
     assert "buyer_1" not in shown and max(map(len, shown.splitlines()[:-1])) <= 80
     for row in rows:
         assert f"{row.market} " in shown
+
+
+def test_a_grid_of_few_points_has_a_row_for_each_by_its_labels(tmp_path: Path) -> None:
+    rounds = tmp_path / "rounds"
+    lines = quorum("run", "game=bargaining", "game.max_rounds=1,20", "num_matches=2", f"out={rounds}").out.splitlines()
+    assert list(figures_by_point(Run(rounds))) == [0, 1]
+    assert [line.split()[:2] for line in lines if "1B1P1S" in line] == [["1", "1B1P1S"], ["20", "1B1P1S"]]
+    tasks = ("commuter_hatchback", "camper_vans_compared")
+    run = run_config(compose([f"task={','.join(tasks)}", "num_matches=1", f"out={tmp_path / 'tasks'}"]))
+    assert [json.loads(labels) for labels in run.matches()["labels"]] == [{"task": task} for task in tasks]
+    shown = quorum("results", run.path).out.splitlines()
+    assert [line.split()[0] for line in shown if "1B1P1S" in line or "1BMPMS" in line] == list(tasks)
 
 
 def test_matches_of_another_game_are_left_out(tmp_path: Path) -> None:
