@@ -10,12 +10,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 import pytest
 
-from sim.actions import decode_payload
 from sim.errors import ConfigError, IllegalAction
 from sim.game import ActionType, Game, MessageOnly, Outcome, Pass, Phase, State, Status
 from sim.games import GAMES
 from sim.games.provision_point import ProvisionPointGame
-from sim.testing import MatchByHand, check_game, play_randomly, random_payload, smallest_table, state_bytes
+from sim.testing import MatchByHand, check_game, play_randomly, smallest_table, state_bytes
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "provision-point": [
@@ -364,39 +363,6 @@ def test_an_alteration_of_ones_own_is_used_and_must_keep_to_one_seat() -> None:
 
 
 # ── what the suite plays with ───────────────────────────────────────────────────────────────────────────
-
-
-class Everything(ActionType, frozen=True):
-    name: ClassVar[str] = "everything"
-
-    amount: Annotated[float, msgspec.Meta(gt=0, lt=1)]
-    count: Annotated[int, msgspec.Meta(gt=2, lt=4)]
-    share: Annotated[float, msgspec.Meta(ge=-5, le=-4)]
-    flag: bool
-    word: Annotated[str, msgspec.Meta(min_length=8, max_length=9)]
-    pick: Literal["a", "b", 3]
-    pair: tuple[int, str]
-    items: Annotated[list[int], msgspec.Meta(min_length=1, max_length=3)]
-    table: dict[str, float]
-    maybe: int | str | None
-    anything: Any
-    optional: float | None = None
-
-
-def test_random_payloads_keep_to_the_types_and_bounds_of_an_action() -> None:
-    rng = Random(3)
-    drawn = [random_payload(Everything, rng) for _ in range(500)]
-    for payload in drawn:
-        msgspec.convert(payload, Everything)
-        assert isinstance(decode_payload(Everything, msgspec.msgpack.encode(payload)), Everything)
-    assert {payload["pick"] for payload in drawn} == {"a", "b", 3}
-    assert {payload["count"] for payload in drawn} == {3}
-    assert 0 < sum("optional" in payload for payload in drawn) < 500
-
-
-def test_random_payloads_follow_from_the_generator_alone() -> None:
-    one, two = ([random_payload(Everything, rng) for _ in range(50)] for rng in (Random(1), Random(1)))
-    assert one == two
 
 
 def test_random_amounts_are_of_the_size_of_the_numbers_in_view() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import random
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -15,10 +15,8 @@ from actors.agent import Agent, Answer, Decision
 from actors.registry import AGENTS, make_agent
 from actors.runtime.host import AgentHost
 from actors.scripted.common import RandomAgent
-from actors.scripted.draw import draw
 from actors.turn import Turn
 from sim import (
-    ActionType,
     Address,
     Clock,
     Game,
@@ -384,40 +382,6 @@ def test_contributors_that_set_their_own_valuation_declare_it_once_and_in_privat
         declared = [b["private"]["my_valuation"] for b in taken if b.get("private")]
         assert declared == [75.0, 75.0]
         assert all("my_valuation" not in b["payload"] for b in taken)
-
-
-class _Part(msgspec.Struct):
-    count: Annotated[int, msgspec.Meta(gt=2, multiple_of=5, le=20)]
-
-
-class _Odd(ActionType, frozen=True):
-    name: ClassVar[str] = "odd"
-
-    price: Annotated[float, msgspec.Meta(gt=0, lt=1e-3)]
-    level: Literal["low", "high"]
-    words: Annotated[tuple[str, ...], msgspec.Meta(min_length=3)]
-    part: _Part
-    code: Annotated[str, msgspec.Meta(min_length=2, max_length=3)]
-    low: Annotated[int, msgspec.Meta(le=-500)]
-    maybe: bool | None = None
-
-
-def test_a_payload_is_drawn_from_types_and_constraints_alone() -> None:
-    actions = [draw(_Odd, random.Random(seed)) for seed in range(200)]
-    for action in actions:
-        assert msgspec.convert(msgspec.to_builtins(action), _Odd) == action
-    assert {action.level for action in actions} == {"low", "high"}
-    assert {action.part.count for action in actions} == {5, 10, 15, 20}
-
-
-def test_what_cannot_be_drawn_is_an_error_that_names_the_type() -> None:
-    class Opaque(ActionType, frozen=True):
-        name: ClassVar[str] = "opaque"
-
-        blob: Annotated[str, msgspec.Meta(pattern="^a+$")]
-
-    with pytest.raises(TypeError, match="pattern"):
-        draw(Opaque, random.Random(1))
 
 
 def test_a_random_agent_says_which_action_type_it_does_not_know() -> None:

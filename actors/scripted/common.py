@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+import msgspec
+
 from actors.agent import Agent, Answer, Decision
 from actors.scripted.bargaining.draws import DRAWS as BARGAINING
-from actors.scripted.draw import draw
 from actors.scripted.principal_agent.draws import DRAWS as PRINCIPAL_AGENT
 from actors.scripted.provision_point.contributors import sentence
 from actors.scripted.provision_point.draws import DRAWS as PROVISION_POINT
 from actors.turn import Turn
 from sim.game import ActionType, MessageOnly, Pass
+from sim.payloads import random_payload
 
 _KNOWN: Mapping[type[ActionType], Callable[[Turn], ActionType]] = MappingProxyType(
     {**BARGAINING, **PRINCIPAL_AGENT, **PROVISION_POINT}
@@ -57,7 +59,7 @@ class RandomAgent(Agent):
         if kind is None:
             raise LookupError(f"the action type of {name} is not known")
         known = _KNOWN.get(kind)
-        return draw(kind, turn.rng) if known is None else known(turn)
+        return msgspec.convert(random_payload(kind, turn.rng), kind) if known is None else known(turn)
 
 
 class PassAgent(RandomAgent):

@@ -4,6 +4,7 @@ They need nothing of a game but the interface in `sim.game`, so they serve a gam
 product as well as one that is.
 """
 
+from sim.payloads import random_payload
 from sim.testing.by_hand import Ask, MatchByHand, encode_events, state_bytes
 from sim.testing.conformance import changed_records, check_game, smallest_table
 from sim.testing.players import (
@@ -12,7 +13,6 @@ from sim.testing.players import (
     play_randomly,
     play_virtually,
     random_act,
-    random_payload,
 )
 from sim.testing.refusals import bad_input
 

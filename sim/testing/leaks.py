@@ -16,12 +16,10 @@ from sim.messages import (
     ToReferee,
     encode,
 )
+from sim.payloads import random_payload
 from sim.rng import generator
 from sim.testing.by_hand import MatchByHand
-from sim.testing.players import (
-    random_match,
-    random_payload,
-)
+from sim.testing.players import random_match
 
 Alter: TypeAlias = Callable[[Any, int, Random], None]
 """Changes the private facts of a seat in a state: (state, seat, generator)."""

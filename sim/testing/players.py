@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from random import Random
-from typing import Any, Final
+from typing import Any
 
 import msgspec
-from msgspec import inspect as types
 
 from sim.bus import Address, Bus, LocalBus, Receiver
 from sim.clock import Clock, run_virtual
-from sim.game import ActionType, Game, MessageOnly
+from sim.game import Game, MessageOnly
 from sim.messages import (
     Act,
     AnyMessage,
@@ -22,74 +20,11 @@ from sim.messages import (
     Update,
     YourTurn,
 )
+from sim.payloads import SCALES, WORDS, random_payload
 from sim.record import MatchRecord, MatchSpec
 from sim.referee import Referee
 from sim.rng import generator
 from sim.testing.by_hand import Ask, MatchByHand
-
-_WORDS: Final = ("yes", "no", "a fair share", "für alle ✓", "🤝")
-
-SCALES: Final = (1.0, 10.0, 100.0)
-"""Amounts that are plausible where a view shows none."""
-
-
-def random_payload(kind: type[ActionType], rng: Random, scales: Sequence[float] = SCALES) -> dict[str, Any]:
-    """Draw a payload that the types of an action allow.
-
-    Args:
-        kind: The action type.
-        rng: Where it is drawn from.
-        scales: Amounts that are plausible in this game, for numbers that have no upper bound.
-    """
-    payload: dict[str, Any] = _draw(types.type_info(kind), rng, scales)
-    return payload
-
-
-def _draw(kind: types.Type, rng: Random, scales: Sequence[float]) -> Any:
-    match kind:
-        case types.StructType():
-            fields = (f for f in kind.fields if f.required or rng.random() < 0.5)
-            return {f.encode_name: _draw(f.type, rng, scales) for f in fields}
-        case types.Metadata():
-            return _draw(kind.type, rng, scales)
-        case types.UnionType():
-            return _draw(rng.choice(kind.types), rng, scales)
-        case types.BoolType():
-            return rng.random() < 0.5
-        case types.IntType() | types.FloatType():
-            return _draw_number(kind, rng, scales)
-        case types.StrType():
-            text = rng.choice(_WORDS).ljust(kind.min_length or 0, ".")
-            return text[: kind.max_length]
-        case types.LiteralType():
-            return rng.choice(kind.values)
-        case types.EnumType():
-            return rng.choice([member.value for member in kind.cls])
-        case types.ListType() | types.VarTupleType() | types.SetType() | types.FrozenSetType():
-            least = kind.min_length or 0
-            most = least + 3 if kind.max_length is None else kind.max_length
-            return [_draw(kind.item_type, rng, scales) for _ in range(rng.randint(least, min(most, least + 3)))]
-        case types.TupleType():
-            return [_draw(item, rng, scales) for item in kind.item_types]
-        case types.DictType():
-            least = kind.min_length or 0
-            pairs = range(rng.randint(least, least + 2))
-            return {_draw(kind.key_type, rng, scales): _draw(kind.value_type, rng, scales) for _ in pairs}
-    return None
-
-
-def _draw_number(kind: types.IntType | types.FloatType, rng: Random, scales: Sequence[float]) -> float:
-    low = kind.ge if kind.ge is not None else kind.gt if kind.gt is not None else 0.0
-    high = kind.le if kind.le is not None else kind.lt
-    if high is None:
-        high = low + rng.choice(scales)
-    if isinstance(kind, types.IntType):
-        first = math.floor(low) + 1 if kind.gt is not None else math.ceil(low)
-        last = math.ceil(high) - 1 if kind.lt is not None else math.floor(high)
-        return rng.randint(first, max(first, last))
-    number = round(rng.uniform(low, high), 2)
-    inside = (kind.gt is None or number > low) and (kind.lt is None or number < high)
-    return number if inside and low <= number <= high else (low + high) / 2
 
 
 def random_act(game: Game, agent_ids: Sequence[str], ask: Ask, seat: int, cause: int, rng: Random) -> Act:
@@ -98,7 +33,7 @@ def random_act(game: Game, agent_ids: Sequence[str], ask: Ask, seat: int, cause:
     messages: tuple[Message, ...] = ()
     if rng.random() < 0.15:
         to = None if rng.random() < 0.5 else (rng.choice(agent_ids),)
-        messages = (Message(rng.choice(_WORDS), to),)
+        messages = (Message(rng.choice(WORDS), to),)
     if not allowed or (messages and rng.random() < 0.3):
         action, messages = MessageOnly.name, messages or (Message("well"),)
     else:

@@ -23,14 +23,11 @@ from sim.messages import (
     ToReferee,
 )
 from sim.paced import PacedState
+from sim.payloads import SCALES, random_payload
 from sim.replay import rejudge
 from sim.rng import generator
 from sim.testing.by_hand import MatchByHand, state_bytes
-from sim.testing.players import (
-    SCALES,
-    random_payload,
-    random_step,
-)
+from sim.testing.players import random_step
 
 
 def check_refusals(game: Game, ids: tuple[str, ...], seed: int) -> None:
