@@ -92,23 +92,34 @@ def _time(row: Mapping[str, Any]) -> Text:
 def _end(body: dict[str, Any], agent_ids: list[str]) -> Group:
     """Return how the match ended and what each seat got."""
     head = Text.assemble(("\n" + body["status"], "bold"), f" · {body['trigger']}")
-    details = _fields(body["details"])
+    lists = {key: value for key, value in body["details"].items() if _is_list_of_entries(value)}
+    details = _fields({key: value for key, value in body["details"].items() if key not in lists})
     if details:
         head.append(f" · {details}")
     gains = [f"{utility:,.2f}" for utility in body["utilities"]]
     made = _grid(2, max(map(len, agent_ids)))
     for agent_id, gain in zip(agent_ids, gains, strict=True):
         made.add_row("", Text(agent_id, style="bold"), Text(gain.rjust(max(map(len, gains)))))
-    return Group(head, Text("payoffs"), made, *_figures(body.get("figures") or {}))
+    return Group(head, *_lines(lists), Text("payoffs"), made, *_figures(body.get("figures") or {}))
 
 
 def _figures(figures: dict[str, Any]) -> list[Text]:
     """Return what the record alone holds, a line for each figure, and for each entry of a list of them."""
-    lines = []
-    for key, value in figures.items():
-        entries = value if isinstance(value, list) and all(isinstance(v, dict) for v in value) else [value]
-        lines += [Text.assemble((f"{_clean(key)} ", "dim"), _value(entry)) for entry in entries]
+    lines = _lines(figures)
     return [Text("figures", style="yellow"), *lines] if lines else []
+
+
+def _lines(fields: Mapping[str, Any]) -> list[Text]:
+    """Return a line for each field, and for each entry of a list of them."""
+    lines = []
+    for key, value in fields.items():
+        entries = value if _is_list_of_entries(value) else [value]
+        lines += [Text.assemble((f"{_clean(key)} ", "dim"), _value(entry)) for entry in entries]
+    return lines
+
+
+def _is_list_of_entries(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
 
 
 def _action(row: dict[str, Any], body: dict[str, Any]) -> Text:

@@ -282,6 +282,17 @@ def test_a_transcript_names_private_messages_and_payoffs_in_100_columns(tmp_path
             assert f"── {phase} ──" in text
 
 
+def test_a_transcript_has_a_line_for_each_worker_and_says_whom_a_conversation_is_with(tmp_path: Path) -> None:
+    bounty = played(tmp_path / "bounty", "game=principal_agent/bounty", matches=1)
+    lines = quorum("show", bounty.path, "0").out.splitlines()
+    assert [line.split()[3].strip(",)") for line in lines if line.startswith("workers (agent_id = ")] == [
+        agent_id for agent_id in bounty.agent_ids if agent_id not in ("maintainer", "reviewer")
+    ]
+    shopping = played(tmp_path / "shopping", "game=bargaining/comparison_shopping", matches=1)
+    text = quorum("show", shopping.path, "0").out
+    assert "#2 to discounter: reply  “" in text and "#3 to buyer: reply  “" in text
+
+
 def test_a_transcript_says_what_was_rejected_late_and_raised(tmp_path: Path) -> None:
     (tmp_path / "odd.py").write_text(
         "import asyncio\n"
