@@ -14,7 +14,7 @@ from experiments.config import game_from
 from experiments.results import Run
 from experiments.welfare import best_matching, efficiency, equilibrium_prices
 from sim.games.bargaining import BargainingGame
-from sim.games.bargaining.checks import weight_of
+from sim.games.bargaining.amounts import weight_of
 from sim.games.bargaining.layout import lots_in_stock, market_type
 
 ALL = "all"

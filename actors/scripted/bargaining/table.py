@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from actors.turn import Turn
+from sim.games.bargaining.amounts import weight_of
 from sim.games.bargaining.terms import Term, Value
 
 
@@ -194,8 +195,7 @@ class Table:
     def worth(self, name: str, value: Value) -> float:
         """Return what a value of a term is worth to it, in currency."""
         term = self._terms[name]
-        weight = self.state["my_weights"].get(name, {} if term.options else 0.0)
-        return term.worth(value, weight)
+        return term.worth(value, weight_of(self.state["my_weights"], name, term))
 
     def values(self, name: str) -> tuple[Value, ...]:
         """Return the values of a term that are best or worst for somebody: its options, or its bounds."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim.errors import ConfigError, nearest
 from sim.game import check_agent_ids
+from sim.games.bargaining.amounts import amount_of, bounds, weight_of
 from sim.games.bargaining.layout import lots, market_type, sold
 from sim.games.bargaining.terms import LARGEST, Term, check_names, number_text
 
@@ -38,16 +39,6 @@ def check(parameters: Parameters) -> None:
 
 
 # ── amounts and weights ─────────────────────────────────────────────────────────────────────────────────
-
-
-def bounds(amount: Any) -> tuple[float, float]:
-    """Return the lowest and the highest that an amount can be."""
-    return (amount[0], amount[1]) if isinstance(amount, list | tuple) else (amount, amount)
-
-
-def amount_of(amounts: Any, product: str) -> Any:
-    """Return the amount for a product; 0 where a mapping does not name it."""
-    return amounts.get(product, 0.0) if isinstance(amounts, Mapping) else amounts
 
 
 def _check_amounts(parameters: Parameters, key: str, amounts: Any) -> None:
@@ -188,11 +179,6 @@ def _most_gain(parameters: Parameters, buyer: str, seller: str, products: tuple[
         term.best(weight_of(pays.weights, name, term), weight_of(takes.weights, name, term))
         for name, term in parameters.terms.items()
     )
-
-
-def weight_of(weights: Mapping[str, Any], name: str, term: Term) -> Any:
-    """Return a side's weight of a term; one that is left out is worth nothing."""
-    return weights.get(name, {} if term.options else 0.0)
 
 
 def _refuse_zone(parameters: Parameters, buyer: str, seller: str, products: tuple[str, ...]) -> None:

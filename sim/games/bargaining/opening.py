@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from sim.game import Phase
-from sim.games.bargaining.checks import amount_of, bounds
+from sim.games.bargaining.amounts import amount_of, bounds
 from sim.games.bargaining.parameters import Parameters
 from sim.games.bargaining.state import RIGHT, BargainingState
 from sim.games.bargaining.thread import Thread

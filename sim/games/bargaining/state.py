@@ -11,8 +11,8 @@ from sim.errors import IllegalAction
 from sim.game import ActionType, Outcome, Pass, Status
 from sim.games.bargaining import views
 from sim.games.bargaining.actions import Choose, Reply
+from sim.games.bargaining.bargains import Bargain, outcome_of, strike
 from sim.games.bargaining.parameters import Parameters
-from sim.games.bargaining.scoring import Bargain, outcome_of, strike
 from sim.games.bargaining.tags import Offer, Role, read, redact
 from sim.games.bargaining.terms import number_text
 from sim.games.bargaining.thread import SILENT, Thread

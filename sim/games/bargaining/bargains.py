@@ -7,7 +7,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from sim.game import Outcome, Status
-from sim.games.bargaining.checks import weight_of
+from sim.games.bargaining.amounts import weight_of
 from sim.games.bargaining.layout import market_type
 from sim.games.bargaining.scores import Scores, contract_scores, failure_scores
 from sim.games.bargaining.tags import Offer
