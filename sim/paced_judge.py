@@ -117,10 +117,8 @@ class PacedJudge(Judge):
             None if heard == said else said,
         )
         shown = self.state.shown(sender, action)
-        party = self.state.party(thread)
-        if party is not None and sender not in party:
-            party = (sender,)  # nobody hears who has no part in a thread
-        self.log.action("action", sender, act.cause, body, None if shown is action else shown, party)
+        audience = self._audience(thread, sender)
+        self.log.action("action", sender, act.cause, body, None if shown is action else shown, audience)
         if action.advances:
             del self._open[turn.place]
         else:
@@ -132,22 +130,19 @@ class PacedJudge(Judge):
         quoted = self._numbered.get(act.turn) if turn is None else turn
         thread = quoted.thread if quoted is not None and quoted.seat == sender else 0
         said, heard = self._hear(sender, act, thread)
-        turn_id, round_number, phase = (act.turn, 0, self._phase.name) if turn is None else (turn.id, turn.round, turn.phase)
         body = ActionBody(
             self.spec.agent_ids[sender],
-            phase,
-            round_number,
-            turn_id,
+            self._phase.name if turn is None else turn.phase,
+            0 if turn is None else turn.round,
+            act.turn if turn is None else turn.id,
             action.name,
             action,
             heard,
             thread=thread,
             said=None if heard == said else said,
         )
-        party = self.state.party(thread) if said else (sender,)  # who whispers acts for nobody else
-        if party is not None and sender not in party:
-            party = (sender,)  # nobody hears who has no part in a thread
-        self.log.action("action", sender, act.cause, body, None, party)
+        audience = self._audience(thread, sender) if said else (sender,)  # who whispers acts for nobody else
+        self.log.action("action", sender, act.cause, body, None, audience)
         if turn is not None and turn.legal:
             turn.invalid = 0
             turn.legal = self.state.legal(sender, thread)
@@ -164,6 +159,11 @@ class PacedJudge(Judge):
                 said.append(message.text)
                 heard.append(text)
         return tuple(said), tuple(heard)
+
+    def _audience(self, thread: int, sender: int) -> tuple[int, ...] | None:
+        """Return who sees what a seat says and does in a thread; who has no part in it is heard by nobody."""
+        party = self.state.party(thread)
+        return party if party is None or sender in party else (sender,)
 
     # ── turns and phases ────────────────────────────────────────────────────────────────────────────────
 
@@ -302,9 +302,7 @@ class PacedJudge(Judge):
             thread,
         )
         shown = None if action is None else self.state.shown(seat, action)
-        party = self.state.party(thread)
-        if party is not None and seat not in party:
-            party = (seat,)
-        self.log.action(kind, seat, 0, body, None if shown is action else shown, party)
+        audience = self._audience(thread, seat)
+        self.log.action(kind, seat, 0, body, None if shown is action else shown, audience)
         self.outbox.append((seat, None))  # its agent may still be thinking
         self._go_on()
