@@ -71,7 +71,9 @@ def line_up(agents: Mapping[str, Any], game: Game) -> Any:
     named = game.seat_ids()
     if named is None:
         if "roles" in agents:
-            raise ConfigError(f"agents.roles: {game.game_id} takes agents.seats, by seat id")
+            raise ConfigError(
+                f"agents.roles: {game.game_id} takes agents.seats, by seat id; choose a line-up for it by agents=..."
+            )
         return agents.get("seats")
     roles = [game.role(named, seat) for seat in range(len(named))]
     seats = agents.get("seats")
