@@ -47,6 +47,7 @@ def check_formation(world: World, formation: Formation, ticked: float = -inf) ->
     overdue = formation.due is not None and formation.due <= ticked
     limit = formation.deadline + world.activation_timeout
     overdue |= formation.status not in ENDS and limit <= ticked
+    overdue |= formation.decide_by is not None and formation.decide_by > limit
     _holds(not overdue, "a formation ends by its deadline plus the activation timeout", formation)
 
 
