@@ -331,6 +331,10 @@ class Seat:
             start, self._read = self._read, end
         return Turn(self, ask, start, end)
 
+    def was_asked_in(self, thread: int) -> bool:
+        """Return whether the seat was asked in a thread so far."""
+        return thread in self._read_in if thread else self._read > 0
+
     async def _wait(self) -> None:
         waiter = self._waiter = self._loop.create_future()
         try:

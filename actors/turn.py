@@ -189,13 +189,16 @@ class Turn(msgspec.Struct, eq=False):
 
     @property
     def messages(self) -> list[Chat]:
-        """What was said in this thread since this seat was last asked in it, its own words among it, in order."""
+        """What was said in this thread since this seat was last asked in it, its own words among it, in order.
+
+        Private words from a thread in which this seat was not asked yet, which may be that of others, are there too.
+        """
         said: list[Chat] = []
         thread = self._ask.thread
         for event in self.seat.events[self._start : self._end]:
             if event.kind == "message":
                 whispered = _whisper_decoder.decode(event.body)
-                if whispered.thread == thread:
+                if whispered.thread == thread or not self.seat.was_asked_in(whispered.thread):
                     said.append(Chat(whispered.agent_id, whispered.text, whispered.to))
             elif event.kind == "action":
                 public = _public_decoder.decode(event.body)

@@ -19,7 +19,8 @@ from sim.bus import Address, LocalBus
 from sim.clock import Clock, run_virtual
 from sim.delivery import Delivery, UnreliableBus
 from sim.game import Game, Pass
-from sim.messages import Act, Event, Forfeit, MatchEnd, MatchOpen, PhaseOpen, Update, Verdict, YourTurn
+from sim.games.bargaining import BargainingGame
+from sim.messages import Act, Event, Forfeit, MatchEnd, MatchOpen, Message, PhaseOpen, Update, Verdict, YourTurn
 from sim.record import MatchRecord
 from sim.replay import rejudge
 
@@ -592,3 +593,33 @@ def test_forfeits_are_sent_with_the_number_of_their_turn() -> None:
     agent = Raises("b")
     sent = by_hand(agent, (ask(7, 2), ask(8, 1)), *[()] * 15)
     assert [(type(item), item.turn) for item in sent] == [(Forfeit, 7), (Act, 8)]
+
+
+# ── private words ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("threads", ["parallel", "sequential"])
+def test_private_words_reach_whom_they_are_for_from_a_thread_that_it_has_no_part_in(threads: str, play: Play) -> None:
+    heard: dict[str, list[str]] = {"b2": [], "b3": [], "s": []}
+
+    class Ears(Agent):
+        def decide(self, turn: Turn) -> Answer:
+            heard[turn.agent_id] += [chat.text for chat in turn.messages if chat.private]
+            return Action("choose", {"partner": "s"}) if "choose" in turn.allowed_actions else Pass()
+
+    class Whispers(Ears):
+        def decide(self, turn: Turn) -> Answer:
+            answer = Action("choose", {"partner": "s"}) if "choose" in turn.allowed_actions else Pass()
+            return Decision(answer, messages=[Message("Psst.", to=("b2", "s"))] if turn.round == 1 else [])
+
+    game = BargainingGame(
+        buyers={name: {"max_price": 16_000} for name in ("b1", "b2", "b3")},  # type: ignore[misc]
+        sellers={"s": {"min_price": 12_000, "list_price": 18_000}},  # type: ignore[dict-item]
+        threads=threads,  # type: ignore[arg-type]
+        chooser="buyers" if threads == "sequential" else None,
+        max_rounds=3,
+    )
+    record = run_virtual(play(game, [Whispers("b1"), Ears("b2"), Ears("b3"), Ears("s")]))
+    assert record.errors == ()
+    assert "Psst." in heard["b2"] and "Psst." in heard["s"]
+    assert heard["b3"] == []
