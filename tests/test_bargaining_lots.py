@@ -10,8 +10,6 @@ from bargains import Bargain
 
 from sim.games.bargaining import BargainingGame
 
-FAILURE = -15.0
-
 
 # ── lots ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -161,7 +159,7 @@ def test_a_contract_by_which_a_side_loses_is_a_failure() -> None:
     play.say("firm", 900, terms=terms(31, "none"), deal=True)
     play.say("vendor", 900, terms=terms(31, "none"), deal=True)
     assert play.outcome.trigger == "overflow"
-    assert play.outcome.figures["global_score"] == FAILURE
+    assert play.outcome.figures["global_score"] == -15
 
 
 def test_a_price_above_the_reservation_price_is_a_deal_when_the_terms_make_up_for_it() -> None:
