@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from math import isfinite
 from types import MappingProxyType
-from typing import Any, Final, get_origin, get_type_hints
+from typing import Any, Final, get_type_hints
 
 import msgspec
 
@@ -24,6 +24,7 @@ from actors.scripted.principal_agent.worker import BestResponseWorker, Shirker
 from actors.scripted.provision_point.collusion import Colluder
 from actors.scripted.provision_point.contributors import Coordinator, FreeRider, RationalContributor, ZeroIntelligence
 from actors.scripted.provision_point.pledge import Pledger
+from actors.type_text import type_text
 from sim.errors import ConfigError, nearest
 
 AGENTS: Final[Mapping[str, type[Agent]]] = MappingProxyType(
@@ -224,35 +225,7 @@ def _wrong_value(
     )
 
 
-# ── types in words ──────────────────────────────────────────────────────────────────────────────────────
-
-
-def type_text(hint: Any) -> str:
-    """Say a type as people read it: `float >= 0 and <= 1`, `text or none`."""
-    members = getattr(hint, "__args__", ())
-    if get_origin(hint) in (tuple, list) and members:
-        return f"list of {type_text(members[0])}"
-    metadata = getattr(hint, "__metadata__", ())
-    if metadata:
-        return " ".join(filter(None, (type_text(hint.__origin__), _bounds(metadata))))
-    if type(None) in members:
-        return " or ".join([*(type_text(m) for m in members if m is not type(None)), "none"])
-    if isinstance(hint, type) and not members:
-        return "text" if hint is str else hint.__name__
-    return str(hint).replace("typing.", "")
-
-
-def _bounds(metadata: tuple[Any, ...]) -> str:
-    signs = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
-    return " and ".join(
-        f"{sign} {getattr(meta, key):g}"
-        for meta in metadata
-        for key, sign in signs.items()
-        if getattr(meta, key, None) is not None
-    )
-
-
 def _default_text(default: Any) -> str:
     if default is None:
-        return "none"
+        return "null"
     return str(default).lower() if isinstance(default, bool) else str(default)

@@ -10,9 +10,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from actors.registry import describe_agents
+from actors.type_text import type_text
 from experiments.config import CONF
 from experiments.display import console, print_json, print_line, table
-from experiments.mistakes import shown, type_text
+from experiments.mistakes import shown
 from sim.game import Game
 from sim.games import GAMES
 

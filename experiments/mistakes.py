@@ -9,7 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from actors.registry import type_text as bounded_text
+from actors.type_text import type_text
 from sim.errors import nearest as nearest
 
 
@@ -21,27 +21,6 @@ def shown(value: Any) -> str:
         return str(value).lower()
     text = re.sub(r"\s+", " ", repr(value))
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-_WORDS: Mapping[Any, str] = types.MappingProxyType(
-    {int: "whole number", float: "number", str: "text", bool: "true or false"}
-)
-
-
-def type_text(kind: Any) -> str:
-    """Say a type as people read it: "full or simple", "number or null", "list of 2: number"."""
-    if kind in _WORDS:
-        return _WORDS[kind]
-    origin, args = get_origin(kind), get_args(kind)
-    if origin is Literal:
-        return " or ".join(str(value) for value in args)
-    if origin in (Union, types.UnionType):
-        return " or ".join([*(type_text(a) for a in args if a is not type(None)), *["null"] * (type(None) in args)])
-    if origin is tuple:
-        return f"list of {type_text(args[0])}" if args[-1] is Ellipsis else f"list of {len(args)}: {type_text(args[0])}"
-    if origin is dict:
-        return f"mapping of {type_text(args[0])} to {type_text(args[1])}"
-    return bounded_text(kind)
 
 
 def explain(error: msgspec.ValidationError, value: Any, kind: Any, key: str) -> str:

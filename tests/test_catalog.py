@@ -29,7 +29,7 @@ def test_every_agent_is_there_with_its_options() -> None:
     agents = json.loads(quorum("agents", "--json").out)
     assert [agent["kind"] for agent in agents] == list(AGENTS)
     rational = next(agent for agent in agents if agent["kind"] == "rational")
-    assert rational["parameters"][0] == {"name": "margin", "type": "float >= 0 and <= 1", "default": "0.0"}
+    assert rational["parameters"][0] == {"name": "margin", "type": "number >= 0 and <= 1", "default": "0.0"}
 
 
 def test_every_file_is_listed_with_what_it_says_of_itself() -> None:

@@ -8,8 +8,7 @@ import msgspec
 import pytest
 from commands import quorum
 
-from experiments.mistakes import explain, nearest, shown, type_text
-from sim.games.provision_point import ProvisionPointGame
+from experiments.mistakes import explain, nearest, shown
 
 WRONG: list[tuple[str, list[str]]] = [
     # keys
@@ -148,15 +147,6 @@ def test_values_are_shown_as_yaml_writes_them() -> None:
 
 def test_nothing_near_gives_no_hint() -> None:
     assert nearest("zzz", ["threshold"]) == ""
-
-
-def test_types_are_said_in_words() -> None:
-    types = {field.name: type_text(field.type) for field in msgspec.structs.fields(ProvisionPointGame)}
-    assert types["mode"] == "full or simple"
-    assert types["threshold"] == "number"
-    assert types["valuation_mode"] == "random or fixed or auto or null"
-    assert types["valuation_range"] == "list of 2: number"
-    assert types["valuations"] == "mapping of text to number or null"
 
 
 class Inner(msgspec.Struct):

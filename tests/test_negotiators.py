@@ -422,11 +422,11 @@ def test_the_games_file_has_every_parameter_with_its_default() -> None:
     ("kind", "options", "says"),
     [
         ("time_dependent", {"exponent": 0}, "exponent=0"),
-        ("boulware", {"exponent": 1.5}, "float > 0 and < 1"),
-        ("conceder", {"exponent": 1}, "float > 1"),
-        ("rubinstein", {"discount": 1}, "float >= 0 and < 1"),
+        ("boulware", {"exponent": 1.5}, "number > 0 and < 1"),
+        ("conceder", {"exponent": 1}, "number > 1"),
+        ("rubinstein", {"discount": 1}, "number >= 0 and < 1"),
         ("double_auction", {"low": 5, "high": 5}, "low=5.0 must be below high=5.0"),
-        ("nash_splitter", {"other": 0}, "float > 0 or none"),
+        ("nash_splitter", {"other": 0}, "number > 0 or null"),
     ],
 )
 def test_wrong_options_are_said(kind: str, options: dict[str, Any], says: str) -> None:

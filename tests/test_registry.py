@@ -98,13 +98,13 @@ def test_options_reach_the_constructor_in_their_types() -> None:
         ("xyzzy", {}, ["kind='xyzzy'", "allowed are best_response_worker, boulware"]),
         ("rational", {"margn": 1}, ["margn=1", "did you mean margin?", "allowed are margin, valuation, talk"]),
         ("pass", {"patience": 1}, ["patience=1", "allowed are talk"]),
-        ("rational", {"margin": "x"}, ["margin='x'", "float >= 0 and <= 1", "got `str`"]),
+        ("rational", {"margin": "x"}, ["margin='x'", "number >= 0 and <= 1", "got `str`"]),
         ("rational", {"margin": "0.5"}, ["margin='0.5'", "got `str`"]),
-        ("rational", {"margin": 1.5}, ["margin=1.5", "float >= 0 and <= 1"]),
-        ("rational", {"margin": float("nan")}, ["margin=nan", "float >= 0"]),
-        ("rational", {"valuation": float("inf")}, ["valuation=inf", "finite float >= 0"]),
-        ("rational", {"talk": 1}, ["talk=1", "allowed is bool", "got `int`"]),
-        ("free_rider", {"patience": 1.5}, ["patience=1.5", "int >= 0"]),
+        ("rational", {"margin": 1.5}, ["margin=1.5", "number >= 0 and <= 1"]),
+        ("rational", {"margin": float("nan")}, ["margin=nan", "number >= 0"]),
+        ("rational", {"valuation": float("inf")}, ["valuation=inf", "finite number >= 0"]),
+        ("rational", {"talk": 1}, ["talk=1", "allowed is true or false", "got `int`"]),
+        ("free_rider", {"patience": 1.5}, ["patience=1.5", "whole number >= 0"]),
         ("colluder", {"partners": ["a", 3]}, ["partners=['a', 3]", "list of text", "got `int`"]),
         ("colluder", {"partners": "a2"}, ["partners='a2'", "list of text"]),
         ("no.such:Thing", {}, ["kind='no.such:Thing'", "module 'no.such' cannot be imported"]),
@@ -130,7 +130,7 @@ def test_a_users_agent_is_found_by_its_import_path(path: str) -> None:
 
 
 def test_a_users_agent_has_its_options_checked_too(path: str) -> None:
-    with pytest.raises(ConfigError, match="needs the option price: float"):
+    with pytest.raises(ConfigError, match="needs the option price: number"):
         make_agent(path + "Trader", "me", {})
     with pytest.raises(ConfigError, match=r"opn=False.*did you mean open"):
         make_agent(path + "Trader", "me", {"price": 1, "opn": False})
@@ -162,9 +162,9 @@ def test_every_kind_is_described_with_its_parameters() -> None:
     rational = infos["rational"]
     assert rational.games == ("provision-point",)
     assert [(p.name, p.type, p.default) for p in rational.parameters] == [
-        ("margin", "float >= 0 and <= 1", "0.0"),
-        ("valuation", "float >= 0 or none", "none"),
-        ("talk", "bool", "false"),
+        ("margin", "number >= 0 and <= 1", "0.0"),
+        ("valuation", "number >= 0 or null", "null"),
+        ("talk", "true or false", "false"),
     ]
     assert infos["random"].games == ()
     assert infos["colluder"].parameters[0].type == "list of text"
