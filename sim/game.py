@@ -29,12 +29,14 @@ class ActionType(Struct, frozen=True, omit_defaults=True):
         private_fields: Optional fields that no other seat may see.
         aliases: Other names under which a field is taken, by alias; one beside the field's own name is an error.
         advances: Whether it ends the turn that it answers.
+        unasked: Whether a paced game takes it without a turn as well; its payload tells in which thread.
     """
 
     name: ClassVar[str]
     private_fields: ClassVar[tuple[str, ...]] = ()
     aliases: ClassVar[Mapping[str, str]] = MappingProxyType({})
     advances: ClassVar[bool] = True
+    unasked: ClassVar[bool] = False
 
     def public_part(self) -> ActionType | None:
         """Return the action as the other seats may see it; None when they may see all of it."""

@@ -140,6 +140,10 @@ class EventLog:
         agent_id = self.agent_ids[sender] if sender != REFEREE else None
         self._write("rejected", sender, act.cause, recipients, _json.encode(_rejected_body(agent_id, act, rejection)))
 
+    def alarm(self, at: float) -> None:
+        """The time has come for which the state set its alarm."""
+        self._write("alarm", REFEREE, 0, (), _json.encode({"at": at}))
+
     def lost(self, item: Lost) -> None:
         """A seat is gone."""
         self._write("lost", item.seat, 0, (), _json.encode(msgspec.structs.asdict(item)))

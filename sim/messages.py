@@ -39,7 +39,7 @@ Code: TypeAlias = Literal[
 """Why a submission was rejected."""
 
 EventKind: TypeAlias = Literal[
-    "open", "phase", "action", "message", "notice", "rejected", "timeout", "forfeit", "lost", "abort", "end"
+    "open", "phase", "action", "message", "notice", "rejected", "timeout", "forfeit", "alarm", "lost", "abort", "end"
 ]
 
 

@@ -7,6 +7,7 @@ referee is to say; the judge takes both from there after each item that it has r
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from msgspec import field
@@ -26,6 +27,7 @@ class Call(Struct, frozen=True):
         round: Round, from 1.
         phase: The phase as the seat is told; None is that of the match.
         within: Seat and thread of an open turn whose deadline this one may not outlive.
+        by: When the turn lapses at the latest, in seconds of the match.
     """
 
     seat: int
@@ -33,6 +35,7 @@ class Call(Struct, frozen=True):
     round: int = 1
     phase: str | None = None
     within: tuple[int, int] | None = None
+    by: float = inf
 
 
 class Notice(Struct, frozen=True):
@@ -42,11 +45,15 @@ class Notice(Struct, frozen=True):
         text: What it says.
         thread: The thread.
         closes: Whether the thread is over: its turns, open or called for, are withdrawn.
+        to: Seats that it is for; None is all that take part in the thread, empty the record alone.
+        facts: The same for a program to read.
     """
 
     text: str
     thread: int = 0
     closes: bool = False
+    to: tuple[int, ...] | None = None
+    facts: dict[str, Any] = {}  # noqa: RUF012
 
 
 class PacedState(State, kw_only=True):
@@ -61,10 +68,26 @@ class PacedState(State, kw_only=True):
     Attributes:
         calls: Turns to be asked; the judge takes them out.
         notices: What is to be said; the judge takes them out.
+        now: Time of the last item that changed something, in seconds of the match; `apply` and `wake` read it.
+        alarm: When the state wants to be woken, in seconds of the match.
     """
 
     calls: list[Call] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
+    now: float = 0.0
+    alarm: float = inf
+
+    def wake(self) -> None:
+        """Do what is due: the time of the alarm has come. Sets a later alarm."""
+        raise NotImplementedError
+
+    def thread_of(self, seat: int, action: Any) -> int:
+        """Return the thread that an unasked action is meant for, by its payload.
+
+        Raises:
+            IllegalAction: It is meant for none that the seat takes part in.
+        """
+        raise NotImplementedError
 
     def legal(self, seat: int, thread: int = 0) -> tuple[str, ...]:
         """Return the names of the actions that the seat may take now in a thread, without `message_only`."""

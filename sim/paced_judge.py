@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from math import inf
+from typing import Any
 
 import msgspec
 
+from sim.errors import IllegalAction
 from sim.game import ActionType, Game, MessageOnly, Phase
 from sim.judge import Judge, OpenTurn, Refused, start
 from sim.messages import Act, EventKind, PhaseOpen, Rejection, ToReferee, YourTurn
@@ -67,8 +69,22 @@ class PacedJudge(Judge):
         own = [turn for turn in self._open.values() if turn.seat == sender]
         return own[0] if len(own) == 1 else None
 
+    def _check(self, sender: int, act: Act) -> tuple[Any, OpenTurn | None]:
+        action, turn = Judge._check(self, sender, act)
+        if turn is None and action.unasked:
+            turn = self._unasked_turn(sender, action)
+        return action, turn
+
+    def _unasked_turn(self, sender: int, action: ActionType) -> OpenTurn:
+        """Return a turn for an action that answers none; it takes the place of one that is open in its thread."""
+        thread = self.state.thread_of(sender, action)
+        place = thread * len(self._seats) + sender
+        return OpenTurn(0, sender, 0, inf, (action.name,), place, thread, self._phase.name)
+
     def _check_turn(self, sender: int, act: Act, turn: OpenTurn | None) -> None:
         agent_id = self.spec.agent_ids[sender]
+        if turn is None and act.turn == 0 and self._action_types[act.action].unasked:
+            return
         if turn is None:
             past = self._numbered.get(act.turn)
             if past is not None and past.seat == sender:
@@ -91,9 +107,16 @@ class PacedJudge(Judge):
         return turn.pings <= self.game.max_message_pings
 
     def _apply(self, sender: int, action: ActionType, turn: OpenTurn | None) -> None:
-        if type(action) is not MessageOnly:
-            assert turn is not None
-            self.state.apply(sender, action, turn.thread)
+        if type(action) is MessageOnly:
+            return
+        assert turn is not None
+        state = self.state
+        before, state.now = state.now, self.log.now
+        try:
+            state.apply(sender, action, turn.thread)
+        except IllegalAction:
+            state.now = before
+            raise
 
     def _accept(self, sender: int, act: Act, action: ActionType, turn: OpenTurn | None) -> None:
         if type(action) is MessageOnly:
@@ -120,7 +143,7 @@ class PacedJudge(Judge):
         audience = self._audience(thread, sender)
         self.log.action("action", sender, act.cause, body, None if shown is action else shown, audience)
         if action.advances:
-            del self._open[turn.place]
+            self._open.pop(turn.place, None)
         else:
             turn.legal = ()  # it waits until the state calls for it again
         self._go_on()
@@ -175,13 +198,15 @@ class PacedJudge(Judge):
             self._say()
         if not self._moved_on() and self._keeper.ask(state.calls):
             self._close_phase()
+        if state.alarm < self.deadline:
+            self.deadline = state.alarm
 
     def _say(self) -> None:
         """Give the notices, and close the threads that are over."""
         state = self.state
         for notice in state.notices:
-            party = self.state.party(notice.thread)
-            self.log.notice(NoticeBody(notice.text, notice.thread, notice.closes), party)
+            to = state.party(notice.thread) if notice.to is None else notice.to
+            self.log.notice(NoticeBody(notice.text, notice.thread, notice.closes, notice.facts), to)
             if notice.closes:
                 self._keeper.withdraw(notice.thread)
                 state.calls[:] = [call for call in state.calls if call.thread != notice.thread]
@@ -199,8 +224,8 @@ class PacedJudge(Judge):
         self._go_on()
 
     def idle(self) -> bool:
-        """Return whether no turn is open."""
-        return not self._open
+        """Return whether nothing is to come: no turn is open, and no alarm is set."""
+        return not self._open and self.state.alarm == inf
 
     def busy(self) -> bool:
         """Return whether a seat is asked and has not answered."""
@@ -234,7 +259,7 @@ class PacedJudge(Judge):
 
     def _open_turn(self, call: Call, place: int, legal: tuple[str, ...]) -> OpenTurn:
         number = self._turns = self._turns + 1
-        deadline = self.log.now + self.game.turn_timeout
+        deadline = min(self.log.now + self.game.turn_timeout, call.by)
         if call.within is not None:
             deadline = self._no_later_than(call.within, deadline)
         if deadline < self.deadline:
@@ -270,8 +295,20 @@ class PacedJudge(Judge):
         for turn in [turn for turn in self._open.values() if turn.deadline <= at]:
             if self._open.get(turn.place) is turn:  # it may have hung on one that lapsed before it
                 self._default(turn, "timeout", deadline=turn.deadline)
+        while self.outcome is None and self.state.alarm <= at:
+            self._wake()
         if self.outcome is None:
-            self.deadline = min((turn.deadline for turn in self._open.values()), default=inf)
+            self.deadline = min([self.state.alarm, *(turn.deadline for turn in self._open.values())])
+
+    def _wake(self) -> None:
+        """Let the state do what is due."""
+        state, at = self.state, self.state.alarm
+        self.log.alarm(at)
+        state.now = self.log.now
+        state.wake()
+        if state.alarm <= at:
+            raise RuntimeError(f"the alarm of {at} s is set again")
+        self._go_on()
 
     def _default(
         self,
@@ -284,6 +321,7 @@ class PacedJudge(Judge):
     ) -> None:
         """Give a turn the game's default action."""
         seat, thread = turn.seat, turn.thread
+        self.state.now = self.log.now
         action = self.state.default_action(seat, thread)
         if action is not None:
             self.state.apply(seat, action, thread)

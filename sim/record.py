@@ -129,11 +129,13 @@ class NoticeBody(Struct, frozen=True, omit_defaults=True):
         text: What it said.
         thread: The thread.
         closes: Whether the thread is over.
+        facts: The same for a program to read.
     """
 
     text: str
     thread: int = 0
     closes: bool = False
+    facts: dict[str, Any] = {}  # noqa: RUF012
 
 
 class RejectedBody(Struct, frozen=True, omit_defaults=True):

@@ -108,6 +108,8 @@ def _item(event: Event, messages: tuple[Message, ...]) -> ToReferee:
         case "forfeit":
             body = msgspec.json.decode(event.body, type=ActionBody)
             return Forfeit(event.sender, body.turn, body.error or "")
+        case "alarm":
+            return Deadline(**msgspec.json.decode(event.body, type=dict[str, Any]))
         case "lost":
             return Lost(**msgspec.json.decode(event.body, type=dict[str, Any]))
         case "abort":

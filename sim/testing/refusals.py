@@ -124,7 +124,7 @@ def _bad_acts(match: MatchByHand, seat: int, turn: int, rng: Random) -> Iterator
 
 def _may_act_unasked(match: MatchByHand, seat: int, name: str) -> bool:
     if isinstance(match.judge.state, PacedState):
-        return False
+        return match.game.action_types[name].unasked
     return match.game.turn_order == "concurrent" and name in match.judge.state.legal(seat)
 
 
