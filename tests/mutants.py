@@ -102,12 +102,11 @@ def _rules(core: type[Core]) -> Callable[[Config], SmallWorld]:
 
 
 _QUIET = Config(drops=0)
+_DOUBLED = Config(quorum=3, versions=1, drops=0, duplicates=1)
 
 MUTANTS = (
     Mutant("carry signatures across versions", _rules(CarriesSignatures), _QUIET, "signed the current version"),
-    Mutant(
-        "count messages, not signers", _rules(CountsMessages), Config(quorum=3, drops=0, duplicates=1), "counts once"
-    ),
+    Mutant("count messages, not signers", _rules(CountsMessages), _DOUBLED, "a signer counts once"),
     Mutant("accept a late signature", _rules(AcceptsLateSignatures), _QUIET, "one terminal state"),
     Mutant("let the timer fire after consensus", _rules(TimerFiresAfterConsensus), _QUIET, "one terminal state"),
     Mutant("allow modification after consensus", _rules(ModifiesAfterConsensus), _QUIET, "signed the final digest"),

@@ -30,11 +30,13 @@ class Step(msgspec.Struct, frozen=True):
         place: Where the world stands after it.
         effects: What followed; empty if it was refused.
         refused: Why it was refused, or None.
+        for_good: Whether it would be refused ever after too: it was overtaken by something, or was there before.
     """
 
     place: int
     effects: tuple[Effect, ...] = ()
     refused: str | None = None
+    for_good: bool = False
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -99,7 +101,7 @@ class Places:
             effects = change(world)
         except IllegalAction as refusal:
             if _encoder.encode(world) == self.facts[place].world:
-                return Step(place, refused=str(refusal))
+                return Step(place, refused=str(refusal), for_good=refusal.code in ("late", "duplicate"))
             return self._breakdown(place, f"what is refused changes nothing: {refusal}")
         except Exception as error:  # of rules that are wrong
             return self._breakdown(place, f"the rules break down: {error!r}")

@@ -6,6 +6,8 @@ messages may still be lost or doubled. What is left out, and why nothing is lost
 - An answer to an ask that was overtaken (by a new version, by consensus, by the end): the agent might have given it
   before that, and the answer been under way since. So such an ask vanishes. The same goes for a withdrawal that is
   sent once there is consensus.
+- An answer that the rules refuse as overtaken, or as the second of its kind, vanishes: they would refuse it whenever it
+  is read, for nothing that overtakes is ever undone. Whether they do is found out by trying, not taken for granted.
 - Asking again takes no time, and an agent may wait as long as it likes: its ask is under way so long.
 - Verdicts: an agent may do everything that it may do without one.
 """
@@ -197,11 +199,17 @@ class SmallWorld:
     def _after(self, state: State, place: int, flights: tuple[Message, ...]) -> State:
         """Ask those whose answer is awaited anew; then those whom nothing that is under way can answer for."""
         before, facts = self.places.facts[state.place], self.places.facts[place]
-        current = [m for m in flights if m.kind not in ASKS or (m.formation, m.version, m.seat) in facts.awaited]
+        current = [message for message in flights if self.matters(place, facts, message)]
         anew = [awaited for awaited in facts.awaited if awaited not in before.awaited]
         asks = [_ask(*awaited) for awaited in anew]
         asked = state._replace(place=place, flights=_sorted(*current, *asks))
         return self.ask_again(asked)
+
+    def matters(self, place: int, facts: Facts, message: Message) -> bool:
+        """Return whether a message may still change anything."""
+        if message.kind in ASKS:
+            return (message.formation, message.version, message.seat) in facts.awaited
+        return not self.step(place, message).for_good
 
     def after_loss(self, state: State, message: Message) -> State:
         """Return the state once a message was lost: who did not answer is asked again."""
@@ -222,7 +230,7 @@ class SmallWorld:
         seconds = self.wait(state)
         if seconds:
             step = self.places.step(state.place, seconds, lambda world: shift(world, seconds))
-            yield Move("waits", _TIME), state._replace(place=step.place)
+            yield Move("waits", _TIME), self._after(state, step.place, state.flights)
 
     def wait(self, state: State) -> float:
         """Return how long nothing happens next: until the timer is due, or a little longer; 0 for neither."""
