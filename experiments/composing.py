@@ -22,8 +22,8 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError  # type: ignore[import-untyped]
 
-from experiments.mistakes import nearest, shown
-from sim.errors import ConfigError
+from experiments.mistakes import shown
+from sim.errors import ConfigError, nearest
 
 GROUPS = ("game", "agents", "runtime")
 """Keys whose value is the name of a file."""

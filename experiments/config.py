@@ -14,8 +14,8 @@ import msgspec
 from actors.agent import Agent
 from actors.registry import AGENTS, make_agent
 from actors.runtime.plan import Plan, Point, Settings
-from experiments.mistakes import explain, nearest, shown
-from sim.errors import ConfigError
+from experiments.mistakes import explain, shown
+from sim.errors import ConfigError, nearest
 from sim.game import Game
 from sim.games import GAMES, game_type
 

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 from commands import quorum
 
-from experiments.mistakes import explain, nearest, shown
+from experiments.mistakes import explain, shown
+from sim.errors import nearest
 
 WRONG: list[tuple[str, list[str]]] = [
     # keys

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from experiments.mistakes import explain, nearest, shown
+from experiments.mistakes import explain, shown
 from experiments.tasks.shape import ENTRY, MARKETS, PARTS, Table
-from sim.errors import ConfigError
+from sim.errors import ConfigError, nearest
 from sim.games.bargaining import BargainingGame
 
 FAMILIES = Path(__file__).parent / "families"
