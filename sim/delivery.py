@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable
 
 import msgspec
@@ -123,14 +124,24 @@ class UnreliableBus:
     def _deliver(self, stream: _Stream, sender: Address, to: Address, message: AnyMessage) -> None:
         now = self._clock.now()
         due = now + self._draw_delay(stream.rng)
-        if not self._delivery.reorder:
-            # Explored timers are jittered: at less than that apart two messages could still change places.
-            due = stream.last = max(due, stream.last + JITTER)
-        if due <= now:
+        if self._delivery.reorder:
+            if due <= now:
+                self._inner.send(sender, to, message)
+                return
+            self._delayed += 1
+            self._clock.at(due, self._inner.send, sender, to, message)
+            return
+        due = stream.last = max(due, stream.last + JITTER)
+        if due <= now and not stream.waiting:
             self._inner.send(sender, to, message)
             return
         self._delayed += 1
-        self._clock.at(due, self._inner.send, sender, to, message)
+        stream.waiting.append(message)
+        self._clock.at(due, self._deliver_next, stream, sender, to)
+
+    def _deliver_next(self, stream: _Stream, sender: Address, to: Address) -> None:
+        """Deliver the message that waits longest: timers less than a millisecond apart may fire in either order."""
+        self._inner.send(sender, to, stream.waiting.popleft())
 
     def statistics(self) -> BusStatistics:
         """Return what it has carried."""
@@ -141,10 +152,11 @@ class UnreliableBus:
 
 
 class _Stream:
-    """What happens between two addresses: its draws, and when its latest message is due."""
+    """What happens between two addresses: its draws, when its latest message is due, and what waits in order."""
 
-    __slots__ = ("last", "rng")
+    __slots__ = ("last", "rng", "waiting")
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.last = float("-inf")
+        self.waiting: deque[AnyMessage] = deque()

@@ -259,6 +259,28 @@ def test_order_is_kept_under_every_schedule(explore: int) -> None:
     assert arrived == list(range(50))
 
 
+def test_order_is_kept_where_timers_fire_in_another_order() -> None:
+    # A real loop (uvloop) rounds timers to milliseconds, each from its own idea of now.
+    class Backwards:
+        timers: list[tuple[Callable[..., object], tuple[object, ...]]] = []  # noqa: RUF012
+
+        def now(self) -> float:
+            return 0.0
+
+        def at(self, when: float, callback: Callable[..., object], *args: object) -> None:
+            self.timers.append((callback, args))
+
+    arrived: list[int] = []
+    clock = Backwards()
+    bus = UnreliableBus(LocalBus(), clock, Delivery(delay="fixed:1ms"), 3)  # type: ignore[arg-type]
+    bus.attach(B, lambda sender, to, message: arrived.append(int(message.reason)))  # type: ignore[union-attr]
+    for n in range(3):
+        bus.send(A, B, Abort(str(n)))
+    for callback, args in reversed(clock.timers):
+        callback(*args)
+    assert arrived == [0, 1, 2]
+
+
 def test_a_message_on_its_way_to_an_address_that_is_given_up_is_undeliverable() -> None:
     async def main() -> UnreliableBus:
         bus = UnreliableBus(LocalBus(), Clock(), Delivery(delay="fixed:1s"), 3)
