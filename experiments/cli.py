@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from sim.errors import QuorumError, RecordMismatch
+from sim.errors import ConfigError, QuorumError, RecordMismatch
 
 if TYPE_CHECKING:
     from experiments.results import Run
@@ -160,6 +160,60 @@ def tasks(
     from experiments.catalog import print_tasks
 
     print_tasks(family, market, as_json=as_json)
+
+
+@app.command()
+def stress(
+    game: Annotated[str | None, typer.Argument(metavar="GAME", help="Its file, or the folder of its files.")] = None,
+    settings: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="As in `quorum run`.")] = None,
+    matches: Annotated[int, typer.Option(help="Matches for each point of a grid.")] = 1000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same matches, schedules and faults.")] = 0,
+    delay: Annotated[str | None, typer.Option(help="Of each message: fixed:20ms, uniform:A:B, lognormal:50ms.")] = None,
+    loss: Annotated[float | None, typer.Option(help="Probability that a message is lost.")] = None,
+    duplicate: Annotated[float | None, typer.Option(help="Probability that a message arrives twice.")] = None,
+    reorder: Annotated[bool, typer.Option("--reorder", help="Messages may overtake each other.")] = False,
+    crash: Annotated[float | None, typer.Option(help="Probability that the process of a seat dies.")] = None,
+    slow: Annotated[
+        float | None, typer.Option(help="Probability that an answer comes about its deadline (0.02 in virtual time).")
+    ] = None,
+    clock: Annotated[str | None, typer.Option(help="virtual, or real: a run whose records are checked.")] = None,
+    runtime: Annotated[str, typer.Option(help="local, packed or ray.")] = "local",
+    workers: Annotated[int | None, typer.Option(help="Processes (virtual time); one for each core.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write; runs/stress-GAME-TIME.")] = None,
+    as_json: AsJson = False,
+    replay: Annotated[Path | None, typer.Option(metavar="FILE", help="Repeat a violation that was saved.")] = None,
+    config_dir: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of your own files.")] = None,
+) -> None:
+    """Play under seeded schedules and faults, and check every invariant after every item that a referee reads.
+
+    What does not hold is shrunk to the shortest schedule found, shown, and saved as DIR/violation.json; DIR/stress.json
+    counts the races that there were. Exit code 1 where something does not hold.
+
+    \b
+      quorum stress provision_point --matches 10000 --seed 7
+      quorum stress bargaining game.turn_order=concurrent --delay lognormal:50ms --loss 0.02 --crash 0.01
+      quorum stress --replay runs/stress-bargaining-TIME/violation.json
+    """
+    from experiments.stress.asking import ask
+    from experiments.stress.command import replay_seed, run_stress
+
+    if replay is not None:
+        raise typer.Exit(replay_seed(replay, as_json=as_json))
+    if game is None:
+        raise ConfigError("GAME is missing: quorum stress provision_point")
+    faults = {"delay": delay, "loss": loss, "duplicate": duplicate, "reorder": reorder, "crash": crash, "slow": slow}
+    asked = ask(
+        game,
+        settings or [],
+        faults,
+        matches=matches,
+        seed=seed,
+        clock=clock,
+        runtime=runtime,
+        workers=workers,
+        config_dir=config_dir,
+    )
+    raise typer.Exit(run_stress(asked, out, as_json=as_json))
 
 
 @app.command()
