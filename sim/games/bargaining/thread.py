@@ -112,10 +112,11 @@ class Thread(msgspec.Struct, kw_only=True):
         return self.still
 
     def transcript(self, side: int, window: tuple[int, int]) -> list[dict[str, Any]]:
-        """Return the conversation as one side reads it: in full at its ends, a line for each round between."""
+        """Return the conversation as one side reads it: in full at its ends, a line for each round between.
+
+        As long as it is all in the window there is no `middle`, and it is what is `heard`.
+        """
         entries, starts = self.heard[side], self.starts
-        if not self.middle:
-            return entries
         first = starts[window[0]]
         return [*entries[:first], *self.middle, *entries[starts[len(starts) - window[1]] :]]
 

@@ -68,7 +68,7 @@ def thread(state: BargainingState, seat: int, it: Thread) -> dict[str, Any]:
     built["round"] = state.round
     built["offers"] = {"buyer": bid, "seller": ask}
     built["history"] = it.history
-    built["transcript"] = it.transcript(side, game.window)
+    built["transcript"] = it.transcript(side, game.window) if it.middle else it.heard[side]
     if game.choose is not None:
         built["on_sale"] = state.on_sale(it)
     if side == 1:
@@ -135,7 +135,7 @@ def named(text: str, amounts: list[float]) -> list[float]:
     """
     if not text.isascii():
         return amounts
-    found, digits = [], _digits(text)
+    found, digits = [], _digits(text.encode())
     for amount in amounts:
         for run in _runs(amount):
             if run in digits:
@@ -144,13 +144,13 @@ def named(text: str, amounts: list[float]) -> list[float]:
     return found
 
 
-def _digits(text: str) -> str:
+def _digits(text: bytes) -> bytes:
     """Return a text without what may stand between the digits of a number."""
-    return text.replace(",", "").replace(".", "").replace("'", "").replace(" ", "")
+    return text.translate(None, b",.' \t\n\v\f\r\x1c\x1d\x1e\x1f*_")
 
 
 @lru_cache(maxsize=4096)
-def _runs(amount: float) -> tuple[str, ...]:
+def _runs(amount: float) -> tuple[bytes, ...]:
     """Return the significant digits of an amount, and of the same in cents."""
-    texts = [_digits(number_text(number)) for number in (amount, round(amount, 2) or amount)]
-    return tuple(dict.fromkeys(text.strip("0") for text in texts))
+    texts = [_digits(number_text(number).encode()) for number in (amount, round(amount, 2) or amount)]
+    return tuple(dict.fromkeys(text.strip(b"0") for text in texts))

@@ -93,7 +93,9 @@ class ChainState(PacedState, kw_only=True):
 
     def shown(self, seat: int, action: ActionType) -> ActionType:
         """Return an action as the others see it: of a delegation, that there is one."""
-        return Delegated() if type(action) is DelegateTask else super().shown(seat, action)
+        if type(action) is DelegateTask:
+            return Delegated()
+        return super().shown(seat, action) if action.private_fields else action
 
     def view(self, seat: int, thread: int = 0) -> dict[str, Any]:
         """Build what a seat sees of a contract that it takes part in; a chain's worker also sees the one inside."""

@@ -36,9 +36,11 @@ class Delegation(msgspec.Struct, kw_only=True):
         principal: Who posts the contract, and pays.
         worker: Who delivers.
         oracle: Who scores; the principal itself where the consumer does.
+        party: The seats that take part, in order.
         phase: The phase, as in the seed.
         offers: Turns of the principal that brought no contract.
         contract: What was posted.
+        posted: The same as the seats see it.
         clarifications: Questions, each with its answer or None.
         accepted: Whether the worker accepted; None before it said.
         deliverable: What it delivered.
@@ -53,9 +55,11 @@ class Delegation(msgspec.Struct, kw_only=True):
     principal: int
     worker: int
     oracle: int
+    party: tuple[int, ...] = ()
     phase: PhaseName = "offer"
     offers: int = 0
     contract: Contract | None = None
+    posted: dict[str, Any] | None = None
     clarifications: list[dict[str, str | None]] = field(default_factory=list)
     accepted: bool | None = None
     deliverable: str | None = None
@@ -65,10 +69,8 @@ class Delegation(msgspec.Struct, kw_only=True):
     effort_cost: float | None = None
     reason: str | None = None
 
-    @property
-    def party(self) -> tuple[int, ...]:
-        """The seats that take part, in order."""
-        return tuple(sorted({self.principal, self.worker, self.oracle}))
+    def __post_init__(self) -> None:
+        self.party = tuple(sorted({self.principal, self.worker, self.oracle}))
 
     @property
     def over(self) -> bool:
@@ -78,26 +80,28 @@ class Delegation(msgspec.Struct, kw_only=True):
     @property
     def mover(self) -> int:
         """The seat that is to move; an open question is the principal's turn."""
-        if self.phase == "offer" or (self.phase == "clarify" and self._asked()):
+        phase = self.phase
+        if phase == "clarify":
+            return self.principal if self._asked() else self.worker
+        if phase == "offer":
             return self.principal
-        return self.oracle if self.phase == "verify" else self.worker
+        return self.oracle if phase == "verify" else self.worker
 
     @property
     def round(self) -> int:
         """The round of the phase, from 1: of offers, or of questions."""
-        if self.phase == "offer":
-            return self.offers + 1
-        return self._answered() + 1 if self.phase == "clarify" else 1
+        phase = self.phase
+        if phase == "clarify":
+            return len(self.clarifications) - self._asked() + 1
+        return self.offers + 1 if phase == "offer" else 1
 
     def _asked(self) -> bool:
-        return bool(self.clarifications) and self.clarifications[-1]["answer"] is None
-
-    def _answered(self) -> int:
-        return len(self.clarifications) - self._asked()
+        said = self.clarifications
+        return bool(said) and said[-1]["answer"] is None
 
     def legal(self, seat: int) -> tuple[str, ...]:
         """Return the actions that the seat may take."""
-        if self.over or seat != self.mover:
+        if self.reason is not None or seat != self.mover:
             return ()
         if self.phase != "clarify":
             return _LEGAL[self.phase]
@@ -153,7 +157,7 @@ class Delegation(msgspec.Struct, kw_only=True):
 
     def post(self, contract: Contract) -> None:
         """Post a contract."""
-        self.contract = contract
+        self.contract, self.posted = contract, contract.view()
         self.phase = "clarify" if self.game.max_clarify_rounds else "respond"
 
     def _score(self, score: float) -> None:
@@ -174,7 +178,7 @@ class Delegation(msgspec.Struct, kw_only=True):
     def view(self) -> dict[str, Any]:
         """Build what those who take part see; `action_history` is added for them."""
         return {
-            "contract": None if self.contract is None else self.contract.view(),
+            "contract": self.posted,
             "clarifications": self.clarifications,
             "accepted": self.accepted,
             "deliverable": self.deliverable,

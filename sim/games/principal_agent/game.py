@@ -38,7 +38,7 @@ _ACTIONS: Mapping[str, type[ActionType]] = MappingProxyType({kind.name: kind for
 _CHAIN_ACTIONS: Mapping[str, type[ActionType]] = MappingProxyType({**_ACTIONS, DelegateTask.name: DelegateTask})
 
 
-class PrincipalAgentGame(Parameters, frozen=True, kw_only=True):
+class PrincipalAgentGame(Parameters, frozen=True, kw_only=True, dict=True):
     """A principal delegates a task by a contract; a worker delivers; an oracle's score says what is paid.
 
     Mechanism: pay by outcome under hidden effort (Holmström, 1979, "Moral hazard and observability"). The parameters
@@ -100,11 +100,19 @@ class PrincipalAgentGame(Parameters, frozen=True, kw_only=True):
         """Return "principal", "worker" or "oracle"; a worker that delegates is a worker all the same."""
         if seat == 0:
             return "principal"
-        return "worker" if any(worker == seat for _, worker, _ in self.parties(len(agent_ids))) else "oracle"
+        if self.oracle == "consumer":
+            return "worker"
+        if self.shape == "bounty":
+            return "oracle" if seat == len(agent_ids) - 1 else "worker"
+        return "worker" if seat % 2 else "oracle"  # one of each for every contract
 
     def rules_text(self, role: str) -> str:
         """Say the rules in words, to a principal, a worker or an oracle."""
-        return rules.text(self, role)
+        said = self.__dict__.setdefault("_rules", {})  # every seat of every match is told
+        if role not in said:
+            said[role] = rules.text(self, role)
+        text: str = said[role]
+        return text
 
     def start(self, agent_ids: tuple[str, ...], rng: Random) -> State:
         """Return the state at the beginning; nothing is drawn."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from sim.games.principal_agent.parameters import Parameters
 
 _ROLES = {
@@ -51,7 +49,6 @@ out first, the contract inside is withdrawn. What is said and done about a contr
 it alone."""
 
 
-@lru_cache(maxsize=64)
 def text(game: Parameters, role: str) -> str:
     """Say the rules to someone in this role."""
     consumer = game.oracle == "consumer"
