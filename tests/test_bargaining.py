@@ -366,6 +366,13 @@ def test_a_leak_is_redacted_for_the_counterpart_shown_to_its_author_and_recorded
     assert "private" not in heard[0]
 
 
+@pytest.mark.parametrize("said", ["15\n234", "1 5 2 3 4", "15\t234", "**15**234", "15\u200b234", "15_234", "١٥٢٣٤"])
+def test_a_leak_is_found_with_something_among_its_digits(said: str) -> None:
+    play = Bargain(buyers={"buyer": {"max_price": 15_234}})
+    play.say("buyer", 13_000, prose=f"At most {said} dollars.")
+    assert "At most [redacted] dollars." in play.view("seller")["transcript"][0]["text"].replace("**", "")
+
+
 def test_an_offer_of_the_reservation_price_in_the_tag_is_an_offer() -> None:
     play = Bargain()
     play.say("buyer", 16_000, prose="It is worth it.")

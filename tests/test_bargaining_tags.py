@@ -393,6 +393,10 @@ LEAKS: list[tuple[str, str]] = [
     ("USD16000, US$16000, 16000USD, €16000", "USD[redacted], US[redacted], [redacted], [redacted]"),
     ("１６０００ and ＄１６，０００", "[redacted] and [redacted]"),
     ("我的上限是16000元", "我的上限是[redacted]元"),
+    ("١٦٠٠٠ or ١٦٬٠٠٠ or १६०००", "[redacted] or [redacted] or [redacted]"),
+    ("1 6 0 0 0, 16  000", "[redacted], [redacted]"),
+    ("16\u200b000|16\u200b,\u2060000|1\ufeff6000|16\u00ad000", "[redacted]|[redacted]|[redacted]|[redacted]"),
+    ("é 16\n000 **16**,000 16,\n000", "é [redacted] **[redacted] [redacted]"),
     ("(16000)/16000|`16000`**16000**_16000_", "([redacted])/[redacted]|`[redacted]`**[redacted]**_[redacted]_"),
     ("12000-16000 or 12000,16000", "12000-[redacted] or 12000,[redacted]"),
     ("you said ### SELLER_PRICE($16,000) ###", "you said ### SELLER_PRICE([redacted]) ###"),
@@ -405,6 +409,7 @@ HARMLESS = [
     "",
     "116000 160000 1,016,000 16,000,000 16000.5 16,000.01 16,0001 0.16000 16 16.5",
     "116 000 and 16 0000",
+    "1 6000.5, A1 6000, 1 6 000 %, rounds 1, 6, 000",
     "The iPhone 16000X, X16000, item_16000, 16000_b",
     "16000% or 16000 % off at 16000:30",
     "16m, 16 million, 16000k",
@@ -457,6 +462,7 @@ def test_a_price_with_many_digits_is_hidden_to_the_cent() -> None:
     assert redact(text, 15234.123456, "seller") == "[redacted] or [redacted] or 15,234.13 or 15,234"
     assert redact("$.50 and 0.5, not 5 or 50", 0.5, "seller") == "[redacted] and [redacted], not 5 or 50"
     assert redact("0 and 0.00", 0.001, "seller") == "0 and 0.00"
+    assert redact("1 234.5 6, not 123,456", 1234.56, "seller") == "[redacted], not 123,456"
 
 
 @given(st.integers(1, 10**12), st.sampled_from(["{}", "${:,}", "{:,}.00", "${}.0", "{:_}"]), st.text(max_size=5))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, Literal, NoReturn, TypeAlias
 
 from sim.games.bargaining.terms import (
@@ -154,8 +155,9 @@ def redact(
     """Return a message in which a price is hidden wherever it is named, outside the sender's own tags.
 
     The price is found as "16000", "$16,000.00", "16 000", "16'000", "16.000,00", "16k" and "16 thousand", alone or
-    with a currency beside it, in full-width digits as well, and rounded to cents where it has more digits. It is
-    not found in a longer number (116000, 16000.5), in a name (16000X, item_16000), or as a percentage or a time.
+    with a currency beside it, in full-width digits as well, and rounded to cents where it has more digits; from
+    1,000 on also with blanks, line breaks, marks of Markdown or characters of no width among its digits. It is not
+    found in a longer number (116000, 16000.5), in a name (16000X, item_16000), or as a percentage or a time.
     Words ("sixteen thousand") and sums are beyond it.
 
     The other side's tag is prose like any other: else a seat could name its price there.
@@ -175,16 +177,24 @@ def redact(
         return bool(tag["closed"]) and (own or kind in lists)
 
     lists = [kind for kind, used in (("ITEMS", choose), ("TERMS", terms)) if role and used]
-    prose = folded = fold(text)
+    folded = fold(text)
+    prose = folded if folded.isascii() else folded.translate(_DIGITS)
     for pattern in (_PRICE, LIST_TAG):  # both look at the message as it is: what covers a tag must make no other
         for tag in filter(stands, pattern.finditer(folded)):
             prose = f"{prose[: tag.start()]}{'#' * len(tag[0])}{prose[tag.end() :]}"
     hidden = (amount, round(amount, 2) or amount)
+    found = [
+        number.span()
+        for number in _NUMBER.finditer(prose)
+        if not _in_a_name(prose, number) and any(value in hidden for value in _readings(number))
+    ]
+    if amount >= 1000:
+        found += [number.span() for number in _spaced(amount).finditer(prose) if not number[0].isdecimal()]
     parts, end = [], 0
-    for number in _NUMBER.finditer(prose):
-        if not _in_a_name(prose, number) and any(value in hidden for value in _readings(number)):
-            parts += [text[end : number.start()], REDACTED]
-            end = number.end()
+    for start, stop in sorted(found):
+        if start >= end:
+            parts += [text[end:start], REDACTED]
+        end = max(end, stop)
     return "".join([*parts, text[end:]])
 
 
@@ -255,6 +265,23 @@ _NUMBER: Final = re.compile(
     _FLAGS | re.VERBOSE,
 )
 """A whole number with all that belongs to it; it always matches to the end, so that no part of one is looked at."""
+
+_DIGITS: Final = {
+    **{first + i: 0x30 + i for first in (0x660, 0x6F0, 0x966) for i in range(10)},  # Arabic, Persian, Indian
+    **{0x66B: 0x2E, 0x66C: 0x2C},  # the Arabic point and comma
+}
+_AMONG: Final = "*_\u00ad\u200b\u200c\u200d\u2060\ufeff"
+"""What may stand among the digits of a number besides blanks: marks of Markdown, and characters of no width."""
+
+
+@lru_cache(maxsize=4096)
+def _spaced(amount: float) -> re.Pattern[str]:
+    """Return what finds an amount with something among its digits that hides it from a pattern of numbers."""
+    gap = rf"(?:[{_AMONG}]*+[,.'][\r\n{_AMONG}]*+|[\s{_AMONG}]*+)"
+    digits = gap.join(map(re.escape, number_text(amount).replace(",", "")))
+    before, after = r"(?<![0-9a-z])(?<![0-9a-z]_)(?<![0-9][.,'])", r"(?![0-9a-z]|[.,'][0-9]|[ ]?%|:[0-9])"
+    return re.compile(rf"{before}{digits}(?:[.,]0{{1,2}})?+{after}", re.IGNORECASE)
+
 
 _CURRENCIES: Final = ("usd", "eur", "gbp")
 
