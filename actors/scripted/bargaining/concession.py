@@ -6,9 +6,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from actors.scripted.bargaining.negotiator import Negotiator, Part, Positive
+from actors.scripted.bargaining.negotiator import Negotiator
 from actors.scripted.bargaining.offering import choose_items, stance
 from actors.scripted.bargaining.table import Table
+from actors.scripted.options import Part, Positive
 
 
 class TimeDependent(Negotiator):

@@ -16,7 +16,7 @@ from sim.games.bargaining.terms import Value
 
 
 def _reply(turn: Turn) -> ActionType:
-    """Take the other's offer one time in three, if it is no loss; else make a random one that is none either."""
+    """Take the other's offer one time in three if it is no loss; else make a random offer that is no loss either."""
     table = Table(turn)
     rng = table.memo.rng
     theirs = table.theirs

@@ -7,9 +7,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from actors.scripted.bargaining.negotiator import Negotiator, Part, Positive
+from actors.scripted.bargaining.negotiator import Negotiator
 from actors.scripted.bargaining.offering import belief, choose_items, stance
 from actors.scripted.bargaining.table import Package, Table
+from actors.scripted.options import Amount, Part, Positive
 
 Discount = Annotated[float, Meta(ge=0, lt=1)]
 
@@ -185,7 +186,7 @@ class DoubleAuction(Negotiator):
         self,
         agent_id: str,
         *,
-        low: Annotated[float, Meta(ge=0)] = 0.0,
+        low: Amount = 0.0,
         high: Positive = 1.0,
         firm: bool = False,
     ) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
-
-from msgspec import Meta
+from typing import ClassVar
 
 from actors.agent import Agent, Answer
 from actors.scripted.bargaining.offering import make_package
@@ -15,9 +13,6 @@ from sim.game import ActionType, Pass
 from sim.games.bargaining.actions import Choose, Reply
 from sim.games.bargaining.tags import write
 
-Part = Annotated[float, Meta(ge=0, le=1)]
-Positive = Annotated[float, Meta(gt=0)]
-
 _PASS = Pass()
 
 
@@ -26,7 +21,7 @@ class Negotiator(Agent):
 
     The surplus of an offer is what it leaves the seat, in currency (see `Table`). It accepts what leaves it no less
     than it asks for, by repeating it with MAKE_DEAL; it confirms what the other has repeated after it. It never
-    agrees to a loss: that is for the base to see to, whatever a subclass asks for.
+    agrees to a loss, whatever a subclass asks for.
 
     Where crossing prices close a deal, MAKE_DEAL is not said, and repeating a price closes it all the same.
 

@@ -6,10 +6,10 @@ from math import fsum, sqrt
 from typing import Any
 
 from actors.scripted.bargaining.concession import TimeDependent, conceded
-from actors.scripted.bargaining.negotiator import Part, Positive
 from actors.scripted.bargaining.offering import choose_items, stance
 from actors.scripted.bargaining.phrases import Mood
 from actors.scripted.bargaining.table import Package, Table, memos
+from actors.scripted.options import Part, Positive
 from actors.turn import Turn
 from sim.game import ActionType
 from sim.games.bargaining.actions import Choose

@@ -27,7 +27,7 @@ class Memo(msgspec.Struct):
     """What a negotiator remembers of a conversation.
 
     Attributes:
-        rng: Its generator there. Each conversation has its own, so that draws do not hang on which is asked first.
+        rng: Its generator there. Each conversation has its own, so that draws do not depend on which is asked first.
         offers: How many offers it has made.
         asked: The surplus that its last offer would leave it.
         heard: The surplus that the other's last offer would leave it.

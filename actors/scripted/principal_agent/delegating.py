@@ -8,10 +8,11 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from actors.scripted.options import Part, Text
 from actors.scripted.principal_agent import deliverable
 from actors.scripted.principal_agent.contracts import TIE, best_response, payment
 from actors.scripted.principal_agent.effort import DEFAULT_TECHNOLOGY, Effort, Technology
-from actors.scripted.principal_agent.party import CRITERIA, DONE, Part, Text, capped, levels_of
+from actors.scripted.principal_agent.party import CRITERIA, DONE, capped, levels_of
 from actors.scripted.principal_agent.worker import BestResponseWorker
 from actors.turn import Turn
 from sim.game import ActionType
@@ -20,7 +21,8 @@ from sim.games.principal_agent.contract import OutcomeLevel
 
 PART = "Do the part of the task that is handed on to you."
 
-Some = Annotated[float, Meta(ge=0.01, le=0.99)]
+Share = Annotated[float, Meta(ge=0.01, le=0.99)]
+"""A part that leaves something to both."""
 
 
 class DelegatingWorker(BestResponseWorker):
@@ -54,7 +56,7 @@ class DelegatingWorker(BestResponseWorker):
         *,
         efforts: tuple[Effort, ...] | None = None,
         inner_efforts: tuple[Effort, ...] | None = None,
-        share: Some = 0.5,
+        share: Share = 0.5,
         pass_on: Part = 0.5,
         always: bool = True,
         outside: float = 0.0,

@@ -23,8 +23,8 @@ def write(text: str, quality: float) -> str:
 def read(text: str) -> float | None:
     """Return the quality of a deliverable: the last one in its text; None where there is none from 0 to 100.
 
-    A quality is what its author wrote. It stands for work that a scripted oracle cannot look at, and is true in the
-    hands of scripted workers alone.
+    A quality is what its author wrote. It stands for work that a scripted oracle cannot look at; only scripted workers
+    can be relied on to state a true one.
     """
     found = [float(number) for number in _QUALITY.findall(text)]
     return found[-1] if found and found[-1] <= TOP else None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from actors.scripted.principal_agent.party import Party, Score, capped
+from actors.scripted.principal_agent.party import Party, capped
 from actors.turn import Turn
-from sim.games.principal_agent.actions import RecordOutcomeScore
+from sim.games.principal_agent.actions import RecordOutcomeScore, Score
 
 
 class HonestOracle(Party):

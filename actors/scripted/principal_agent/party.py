@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import Annotated, ClassVar, Final
-
-from msgspec import Meta
+from typing import ClassVar, Final
 
 from actors.agent import Agent, Answer
 from actors.scripted.principal_agent import deliverable
@@ -24,10 +22,6 @@ from sim.games.principal_agent.actions import (
     SubmitDeliverable,
 )
 from sim.games.principal_agent.contract import OutcomeLevel
-
-Text = Annotated[str, Meta(min_length=1, max_length=4000)]
-Part = Annotated[float, Meta(ge=0, le=1)]
-Score = Annotated[float, Meta(ge=0, le=100)]
 
 TASK: Final = "Do the task as it was agreed on, and say what was done."
 CRITERIA: Final = "The work is complete and correct: 100 is flawless, 0 is nothing at all."

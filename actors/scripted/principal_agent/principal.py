@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated
 
-from msgspec import Meta
-
+from actors.scripted.options import Amount, Part, Text
 from actors.scripted.principal_agent.contracts import (
     DEFAULT_THRESHOLDS,
     OptimalContract,
@@ -14,11 +12,9 @@ from actors.scripted.principal_agent.contracts import (
     optimal_contract,
 )
 from actors.scripted.principal_agent.effort import DEFAULT_TECHNOLOGY, Effort, Technology, Value
-from actors.scripted.principal_agent.party import CRITERIA, TASK, Part, Party, Text
+from actors.scripted.principal_agent.party import CRITERIA, TASK, Party
 from actors.turn import Turn
 from sim.games.principal_agent.contract import OutcomeLevel, checked
-
-Amount = Annotated[float, Meta(ge=0)]
 
 
 class FixedPrincipal(Party):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from actors.scripted.options import Part, Text
 from actors.scripted.principal_agent.contracts import best_response
 from actors.scripted.principal_agent.effort import DEFAULT_TECHNOLOGY, Effort, Technology
-from actors.scripted.principal_agent.party import DONE, Part, Party, Score, Text, above, levels_of
+from actors.scripted.principal_agent.party import DONE, Party, above, levels_of
 from actors.turn import Turn
+from sim.games.principal_agent.actions import Score
 from sim.games.principal_agent.contract import OutcomeLevel
 
 
@@ -56,7 +58,7 @@ class BestResponseWorker(Party):
 
 
 class Shirker(BestResponseWorker):
-    """Exerts the least effort, and accepts whatever it does not lose by so.
+    """Exerts the least effort, and accepts whatever contract it then loses nothing by.
 
     The least effort is the cheapest; of equally cheap ones, that with the lowest expected score. Arguments are as in
     `BestResponseWorker`.

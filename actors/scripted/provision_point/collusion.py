@@ -6,7 +6,8 @@ import re
 from typing import Any, Final
 
 from actors.agent import Answer, Decision
-from actors.scripted.provision_point.contributors import Amount, Contributor, Part, best_reply, fair_part
+from actors.scripted.options import Amount, Part
+from actors.scripted.provision_point.contributors import Contributor, best_reply, fair_part
 from actors.scripted.provision_point.table import Table
 from actors.turn import Turn
 from sim.game import ActionType, Pass

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
-
-from msgspec import Meta
+from typing import ClassVar
 
 from actors.agent import Agent, Answer, Decision
+from actors.scripted.options import Amount, Count, Part, Positive, Text
 from actors.scripted.provision_point.table import Table
 from actors.turn import Turn
 from sim.game import ActionType, Pass
@@ -17,10 +16,6 @@ from sim.games.provision_point.actions import (
     SubmitCommitment,
     UpdateCommitment,
 )
-
-Part = Annotated[float, Meta(ge=0, le=1)]
-Amount = Annotated[float, Meta(ge=0)]
-Count = Annotated[int, Meta(ge=0)]
 
 _ANNOUNCEMENT = AnnounceProject(
     "A shared project that none of us can afford alone.", return_description="Access for every contributor."
@@ -264,9 +259,9 @@ class Coordinator(RationalContributor):
         self,
         agent_id: str,
         *,
-        project: Annotated[str, Meta(min_length=1, max_length=4000)] = _ANNOUNCEMENT.description,
+        project: Text = _ANNOUNCEMENT.description,
         returns: str = _ANNOUNCEMENT.return_description,
-        threshold: Annotated[float, Meta(gt=0)] | None = None,
+        threshold: Positive | None = None,
         talk: bool = True,
     ) -> None:
         super().__init__(agent_id, talk=talk)

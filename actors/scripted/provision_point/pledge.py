@@ -6,7 +6,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from actors.scripted.provision_point.contributors import Amount, Contributor
+from actors.scripted.options import Amount, Positive
+from actors.scripted.provision_point.contributors import Contributor
 from actors.scripted.provision_point.table import Table
 from sim.errors import ConfigError
 from sim.game import ActionType, Pass
@@ -33,7 +34,7 @@ class Pledger(Contributor):
         self,
         agent_id: str,
         *,
-        amount: Annotated[float, Meta(gt=0)] | None = None,
+        amount: Positive | None = None,
         share: Annotated[float, Meta(gt=0, le=1)] | None = None,
         valuation: Amount | None = None,
         talk: bool = False,
