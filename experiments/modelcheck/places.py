@@ -88,6 +88,10 @@ class Places:
             self.facts.append(self._facts(world, encoded))
         return number
 
+    def world(self, place: int) -> World:
+        """Return the world of a place, a copy of its own."""
+        return _decoder.decode(self.facts[place].world)
+
     def step(self, place: int, name: Hashable, change: Callable[[World], tuple[Effect, ...]]) -> Step:
         """Return what a change leads to; it is made once for each place and name."""
         known = self._steps.get((place, name))
@@ -96,7 +100,7 @@ class Places:
         return known
 
     def _step(self, place: int, change: Callable[[World], tuple[Effect, ...]]) -> Step:
-        world = _decoder.decode(self.facts[place].world)
+        world = self.world(place)
         try:
             effects = change(world)
         except IllegalAction as refusal:
