@@ -219,9 +219,7 @@ def stress(
 @app.command()
 def bench(
     as_json: AsJson = False,
-    quick: Annotated[
-        bool, typer.Option(help="A tenth of the work: the shape of the figures, not their values.")
-    ] = False,
+    quick: Annotated[bool, typer.Option(help="Hardly any work: the shape of the figures, not their values.")] = False,
 ) -> None:
     """Measure this machine: every runtime against a yardstick of two asyncio queues, in one run."""
     from experiments.bench import print_bench

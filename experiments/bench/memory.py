@@ -32,7 +32,7 @@ def memory_of_matches(count: int) -> float:
 
 async def _play(count: int) -> None:
     settings = msgspec.structs.replace(ExperimentConfig().settings(), window=count, batch=count)
-    async for _ in LocalCell(make_plan("provision point, full", count), settings).play(range(count)):
+    async for _ in LocalCell(make_plan("provision full", count), settings).play(range(count)):
         pass
 
 

@@ -102,10 +102,10 @@ def _principal_agent() -> Point:
 
 CASES: Mapping[str, Callable[[], Point]] = MappingProxyType(
     {
-        "provision point, simple": lambda: _provision_point("simple", 2),
-        "provision point, full": lambda: _provision_point("full", 3),
-        "provision point, full, 5 seats": lambda: _provision_point("full", 5),
-        "bargaining, 8 rounds": _bargaining,
+        "provision simple": lambda: _provision_point("simple", 2),
+        "provision full": lambda: _provision_point("full", 3),
+        "provision 5 seats": lambda: _provision_point("full", 5),
+        "bargaining": _bargaining,
         "principal-agent": _principal_agent,
     }
 )

@@ -5,22 +5,25 @@ from __future__ import annotations
 import multiprocessing
 import platform
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from rich.table import Table
+from rich.text import Text
 
 from experiments.bench.memory import memory_of_matches
 from experiments.bench.throughput import Throughput, measure
 from experiments.bench.yardstick import round_trips_per_second
-from experiments.display import console
+from experiments.config import ExperimentConfig
+from experiments.display import console, print_json, print_line, table
 
 MATCHES = {
-    "provision point, simple": 6000,
-    "provision point, full": 2000,
-    "provision point, full, 5 seats": 1000,
-    "bargaining, 8 rounds": 2000,
+    "provision simple": 6000,
+    "provision full": 2000,
+    "provision 5 seats": 1000,
+    "bargaining": 2000,
     "principal-agent": 3000,
 }
 """How many matches of each case are played."""
@@ -31,26 +34,55 @@ ROUNDS = 3
 RUNTIMES = ("local", "packed", "ray")
 
 
-def run_bench(*, quick: bool) -> dict[str, Any]:
-    """Measure everything; takes one to two minutes, or a few seconds for the shape of it."""
+class Work(msgspec.Struct, frozen=True):
+    """How much is measured.
+
+    Attributes:
+        matches: How many matches of each case are played in this process; on Ray there are three times as many.
+        rounds: How often each case is measured.
+        on_ray: The cases that are measured on Ray as well, where each starts processes of its own.
+        cells: How many cells there are on Ray; None: one for each core.
+        trips: Round trips of a yardstick.
+        memory: Matches that are open at once where memory is measured.
+        calls: Bare calls of a Ray actor.
+        linked: Messages over a link.
+    """
+
+    matches: Mapping[str, int]
+    rounds: int
+    on_ray: Sequence[str]
+    cells: int | None
+    trips: int
+    memory: int
+    calls: int
+    linked: int
+
+
+FULL = Work(MATCHES, ROUNDS, tuple(MATCHES), None, 40_000, 1000, 4000, 400_000)
+QUICK = Work(dict.fromkeys(MATCHES, 10), 1, ("provision full", "bargaining"), 1, 1000, 50, 100, 5000)
+"""What takes seconds: the shape of the figures, and not their values."""
+
+
+def run_bench(work: Work) -> dict[str, Any]:
+    """Measure everything; all of it takes one to two minutes on a machine with nothing else to do."""
     from experiments.bench.calls import measure_calls
     from experiments.cluster import running_ray
 
-    scale = 10 if quick else 1
-    memory = _in_a_process_of_its_own(memory_of_matches, 1000 // scale)
+    memory = _in_a_process_of_its_own(memory_of_matches, work.memory)
     results: list[Throughput] = []
     with running_ray(), tempfile.TemporaryDirectory(prefix="quorum-bench-") as folder:
         for runtime in RUNTIMES:
-            for case, matches in MATCHES.items():
-                count = matches // scale if runtime == "local" else 3 * matches // scale
-                results.append(measure(runtime, case, count, Path(folder), 1 if quick else ROUNDS))
-        calls = measure_calls(4000 // scale, 400_000 // scale)
+            settings = msgspec.structs.replace(ExperimentConfig(runtime=runtime).settings(), cells=work.cells)
+            for case in work.matches if runtime == "local" else work.on_ray:
+                count = work.matches[case] * (1 if runtime == "local" else 3)
+                results.append(measure(settings, case, count, Path(folder), work.rounds, work.trips))
+        calls = measure_calls(work.calls, work.linked)
     return {
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "yardstick_round_trips_per_second": round_trips_per_second(),
+        "yardstick_round_trips_per_second": round_trips_per_second(work.trips),
         "throughput": results,
-        "mib_per_1000_matches": memory * scale,
+        "mib_per_1000_matches": memory * 1000 / work.memory,
         "calls": calls,
     }
 
@@ -62,24 +94,48 @@ def _in_a_process_of_its_own(function: Any, *args: Any) -> Any:
 
 def print_bench(*, as_json: bool, quick: bool) -> None:
     """Measure and print."""
-    result = run_bench(quick=quick)
+    work = QUICK if quick else FULL
+    result = run_bench(work)
     if as_json:
-        text = msgspec.json.format(msgspec.json.encode(result), indent=2).decode()
-        console.print(text, markup=False, soft_wrap=True)
+        print_json(result)
         return
-    console.print(f"yardstick: {result['yardstick_round_trips_per_second']:,.0f} round trips/s over two asyncio queues")
-    table = Table("runtime", "game", title="Complete record on disk; ratios to the yardstick", title_justify="left")
-    for heading in ("matches", "actions + messages/s", "ratio", "lowest – highest", "turns"):
-        table.add_column(heading, justify="right")
-    for r in result["throughput"]:
-        spread = f"{r.lowest:.2f} – {r.highest:.2f}"
-        table.add_row(
-            r.runtime, r.case, f"{r.matches:,}", f"{r.per_second:,.0f}", f"{r.ratio:.2f}", spread, f"{r.turns:.2f}"
-        )
-    console.print(table)
+    print_line(f"yardstick: {result['yardstick_round_trips_per_second']:,.0f} round trips/s over two asyncio queues")
+    console.print()
+    console.print(throughput_table(result["throughput"]))
+    rounds = f"of {work.rounds} rounds the median; range: lowest to highest" if work.rounds > 1 else ""
+    console.print(Text(f"{_OF_RATIOS}{rounds}".rstrip(), style="dim"))
+    console.print()
     calls = result["calls"]
-    console.print(
-        f"bare Ray calls: {calls.calls:,.0f} messages/s · "
-        f"link: {calls.link:,.0f} messages/s · {calls.ratio:.0f} times\n"
-        f"memory: {result['mib_per_1000_matches']:.0f} MiB for 1,000 matches at once, records included"
+    print_line(
+        f"bare Ray calls: {calls.calls:,.0f} messages/s; a link: {calls.link:,.0f} messages/s, "
+        f"{calls.ratio:.0f} times as many"
     )
+    print_line(f"memory: {result['mib_per_1000_matches']:.0f} MiB for 1,000 matches at once, with their records")
+    if quick:
+        print_line("too little was played for these figures to mean anything: quorum bench", "yellow")
+
+
+_OF_RATIOS = """\
+per second: actions and messages, with the complete record on disk
+ratio: the same as a ratio to the yardstick; turns: of the actions alone
+"""
+"""What the columns of the bench are."""
+
+
+def throughput_table(measured: Sequence[Throughput]) -> Table:
+    """Return the table of what was measured."""
+    numbers = ("matches", "per second", "ratio", "range", "turns")
+    made = table("runtime", "game", *numbers, right=numbers)
+    for number, r in enumerate(measured):
+        first = number == 0 or measured[number - 1].runtime != r.runtime
+        made.add_row(
+            r.runtime if first else "",
+            r.case,
+            f"{r.matches:,}",
+            f"{r.per_second:,.0f}",
+            f"{r.ratio:.2f}",
+            f"{r.lowest:.2f}–{r.highest:.2f}",
+            f"{r.turns:.2f}",
+            end_section=number + 1 < len(measured) and measured[number + 1].runtime != r.runtime,
+        )
+    return made

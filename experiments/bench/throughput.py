@@ -14,8 +14,7 @@ from actors.runtime.local import LocalCell
 from actors.runtime.plan import Plan, Settings
 from actors.runtime.scheduler import Scheduler
 from experiments.bench.players import plan as make_plan
-from experiments.bench.yardstick import round_trips_per_second
-from experiments.config import ExperimentConfig
+from experiments.bench.yardstick import TRIPS, round_trips_per_second
 from experiments.manifest import describe_run
 from experiments.playing import fast_loop, tuned_memory
 from experiments.results import Run
@@ -47,28 +46,40 @@ class Throughput(msgspec.Struct, frozen=True):
     turns: float
 
 
-def measure(runtime: str, case: str, matches: int, folder: Path, rounds: int = 1) -> Throughput:
-    """Play matches on a runtime and measure; the machine's speed drifts, so in several rounds."""
-    measured = [_round(runtime, case, matches, folder) for _ in range(rounds)]
+def measure(
+    settings: Settings, case: str, matches: int, folder: Path, rounds: int = 1, trips: int = TRIPS
+) -> Throughput:
+    """Play matches on a runtime and measure; the machine's speed drifts, so in several rounds.
+
+    Args:
+        settings: The runtime.
+        case: What is played.
+        matches: How often.
+        folder: Where the records are written.
+        rounds: How often it is measured.
+        trips: Round trips of each yardstick.
+    """
+    measured = [_round(settings, case, matches, folder, trips) for _ in range(rounds)]
     speeds, ratios, turns = zip(*measured, strict=True)
     median = statistics.median
-    return Throughput(runtime, case, matches, median(speeds), median(ratios), min(ratios), max(ratios), median(turns))
+    return Throughput(
+        settings.kind, case, matches, median(speeds), median(ratios), min(ratios), max(ratios), median(turns)
+    )
 
 
-def _round(runtime: str, case: str, matches: int, folder: Path) -> tuple[float, float, float]:
+def _round(settings: Settings, case: str, matches: int, folder: Path, trips: int) -> tuple[float, float, float]:
     """Return the actions and messages per second of one round, their ratio to the yardstick, and that of the turns."""
     plan = make_plan(case, matches)
-    settings = ExperimentConfig(runtime=runtime).settings()
-    directory = RunDirectory(folder / f"{runtime}-{time.monotonic_ns()}")
+    directory = RunDirectory(folder / f"{settings.kind}-{time.monotonic_ns()}")
     directory.create(describe_run(plan, settings, origin="python"))
     encode(plan, [])  # what is imported late is imported now
-    before = round_trips_per_second()
+    before = round_trips_per_second(trips)
     with tuned_memory(), asyncio.Runner(loop_factory=fast_loop()) as runner:
         seconds = runner.run(_play(plan, settings, directory))
-    after = round_trips_per_second()
+    after = round_trips_per_second(trips)
     actions, messages = _counts(directory)
-    trips = (before + after) / 2 * seconds
-    return (actions + messages) / seconds, (actions + messages) / trips, actions / trips
+    possible = (before + after) / 2 * seconds
+    return (actions + messages) / seconds, (actions + messages) / possible, actions / possible
 
 
 def _counts(directory: RunDirectory) -> tuple[int, int]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 
+TRIPS = 40_000
+"""Round trips of a yardstick that counts: about half a second."""
 
-def round_trips_per_second(count: int = 40_000) -> float:
-    """Measure the yardstick; takes about half a second."""
+
+def round_trips_per_second(count: int = TRIPS) -> float:
+    """Measure the yardstick; by default it takes about half a second."""
     return asyncio.run(_measure(count))
 
 
