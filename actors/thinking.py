@@ -27,20 +27,20 @@ class Thoughts:
     def __init__(self, forfeit: Callable[[int, BaseException], None], tasks: set[asyncio.Task[None]]) -> None:
         self._forfeit = forfeit
         self._tasks = tasks
-        self._of: dict[int, _Task] = {}
+        self._by_thread: dict[int, _Task] = {}
 
     def begin(self, thread: int, turn: int, thought: Thought) -> None:
         """Think about a turn, and no longer about the one before it in its thread."""
         self.leave(thread)
         task = asyncio.get_running_loop().create_task(self._think(turn, thought))
-        self._of[thread] = _Task(turn, task)
+        self._by_thread[thread] = _Task(turn, task)
         self._tasks.add(task)
 
         def done(task: asyncio.Task[None]) -> None:
             self._tasks.discard(task)
             thought.close()  # a task that is cancelled before it begins has not awaited it
-            if thread in self._of and self._of[thread].task is task:
-                del self._of[thread]
+            if thread in self._by_thread and self._by_thread[thread].task is task:
+                del self._by_thread[thread]
             if not task.cancelled() and (error := task.exception()) is not None:
                 self._forfeit(turn, error)
 
@@ -59,16 +59,16 @@ class Thoughts:
 
     def stop(self, turn: int) -> None:
         """Think no longer about a turn."""
-        for own in list(self._of.values()):
+        for own in list(self._by_thread.values()):
             if own.turn == turn:
                 own.task.cancel()
 
     def leave(self, thread: int) -> None:
         """Think no longer about what is asked in a thread."""
-        if thread in self._of:
-            self._of[thread].task.cancel()
+        if thread in self._by_thread:
+            self._by_thread[thread].task.cancel()
 
     def leave_all(self) -> None:
         """Think no longer about anything."""
-        for own in list(self._of.values()):
+        for own in list(self._by_thread.values()):
             own.task.cancel()

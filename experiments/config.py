@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -162,14 +162,30 @@ def game_from(params: Mapping[str, Any]) -> Game:
     """
     fields = dict(params)
     game_id, path = fields.pop("game_id", ""), fields.pop("class", None)
+    kind: type[Game] = Game
     try:
         kind = game_type(str(game_id)) if path is None else _imported_game(str(path))
         game: Game = convert(fields, kind, "game")
     except ConfigError as error:
         text = str(error)
         first = re.split(r"\W", text)[0]
-        raise ConfigError(f"game.{text}" if first in ("game_id", "class", *fields) else text) from None
+        known = first in ("game_id", "class", *fields)
+        raise ConfigError(f"game.{text}" if known else f"{_part(fields, kind)}{text}") from None
     return game
+
+
+def _part(fields: Mapping[str, Any], kind: type[Game]) -> str:
+    """Return the key of a part that its own type refuses without knowing what it is called, or nothing."""
+    for field in msgspec.structs.fields(kind):
+        held, kinds = fields.get(field.name), get_args(field.type)
+        for name, part in held.items() if isinstance(held, Mapping) and len(kinds) == 2 else ():
+            try:
+                msgspec.convert(part, kinds[1])
+            except ConfigError:
+                return f"game.{field.name}.{name}: "
+            except msgspec.ValidationError:
+                continue
+    return ""
 
 
 def game_params(game: Game) -> dict[str, Any]:
@@ -263,7 +279,7 @@ def compose(overrides: Sequence[str], folder: Path | None = None) -> RunConfig:
 
     Args:
         overrides: The settings.
-        folder: A folder of one's own with files `game/NAME.yaml`, `agents/NAME.yaml` or `runtime/NAME.yaml`.
+        folder: Another folder with files `game/NAME.yaml`, `agents/NAME.yaml` or `runtime/NAME.yaml`.
 
     Raises:
         ConfigError: An override is misspelt or does not fit.

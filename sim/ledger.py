@@ -64,8 +64,8 @@ class Lock(msgspec.Struct, frozen=True):
 class Ledger(msgspec.Struct):
     """Who holds how much.
 
-    The fields are for encoding and comparing; they are changed by the methods only. A call that names no lock of
-    this ledger, or an amount that is no whole number (a boolean is none), is a mistake of the caller's: `ValueError`.
+    The fields are for encoding and comparing; they are changed by the methods only. A call that names a lock
+    which is not there, or an amount that is not a whole number (True is none), is the caller's mistake: `ValueError`.
 
     Attributes:
         supply: Units put in so far, by resource.

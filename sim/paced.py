@@ -1,4 +1,4 @@
-"""Games that keep their own order: several conversations at once, and turns that hang on other turns.
+"""Games that keep their own order: several conversations at once, and turns that depend on other turns.
 
 The phases of most games say who is asked, in which order and how often (`sim.game.Phase`). Where that is not
 enough, the state calls for the turns itself: it appends to `calls` what is to be asked, and to `notices` what the

@@ -235,7 +235,7 @@ class PacedJudge(Judge):
         return False
 
     def open_call(self, call: Call) -> None:
-        """Ask a seat, if it can do anything; its deadline runs from now, but not past that of the turn it hangs on."""
+        """Ask a seat, if it can do anything; its deadline runs from now, but not past that of the turn around it."""
         seat, thread, seats = call.seat, call.thread, self._seats
         if seat not in seats:
             raise ValueError(f"there is no seat {seat} to be called")

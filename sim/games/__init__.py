@@ -14,7 +14,7 @@ from sim.games.provision_point import ProvisionPointGame
 GAMES: Mapping[str, type[Game]] = MappingProxyType(
     {kind.game_id: kind for kind in (ProvisionPointGame, PrincipalAgentGame, BargainingGame)}
 )
-"""The games of the product, by id. Read-only: a game of one's own is passed as an object or by import path."""
+"""The games of the product, by id. Read-only: other games are passed as objects or by import path."""
 
 
 def game_type(game_id: str) -> type[Game]:

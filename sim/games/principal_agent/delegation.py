@@ -37,7 +37,7 @@ class Delegation(msgspec.Struct, kw_only=True):
         worker: Who delivers.
         oracle: Who scores; the principal itself where the consumer does.
         party: The seats that take part, in order.
-        phase: The phase, as in the seed.
+        phase: The phase that it is in.
         offers: Turns of the principal that brought no contract.
         contract: What was posted.
         posted: The same as the seats see it.

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from sim.errors import ConfigError
+from sim.errors import ConfigError, nearest
 from sim.game import Game
 from sim.games.principal_agent.contract import OutcomeLevel, read
 
@@ -70,7 +70,8 @@ class Parameters(Game, frozen=True, kw_only=True):
         if isinstance(accepted, str):
             labels = [level.label for level in self.outcome_levels]
             if accepted not in labels:
-                raise ConfigError(f"accept_level={accepted}: no such outcome level; there is {', '.join(labels)}")
+                unknown = f"there is no such outcome level{nearest(accepted, labels)} (there is: {', '.join(labels)})"
+                raise ConfigError(f"accept_level={accepted}: {unknown}")
         elif accepted is not None and not 0 <= accepted <= 100:
             raise ConfigError(f"accept_level={accepted}: a label or a score from 0 to 100 is needed")
 
