@@ -38,6 +38,7 @@ def seller(**changed: Any) -> dict[str, Any]:
         ({"products": {}}, "game.products={}: at least one is needed"),
         ({"buyers": {}}, "game.buyers={}: at least one is needed"),
         ({"sellers": {}}, "game.sellers={}: at least one is needed"),
+        ({"terms": {"days": {"low": 5, "high": 1}}}, r"game.terms.days: low=5.0, high=1.0: two finite numbers"),
         ({"products": {"a(b": {}}}, r"products: 'a\(b' cannot stand in a tag"),
         ({"buyers": {"s": {"max_price": 9}}}, "seat ids must be unique; given more than once: s"),
         ({"buyers": {"b": {}}}, r"game.buyers"),
