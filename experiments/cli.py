@@ -213,7 +213,9 @@ def stress(
         workers=workers,
         config_dir=config_dir,
     )
-    raise typer.Exit(run_stress(asked, out, as_json=as_json))
+    with _stoppable(None):
+        code = run_stress(asked, out, as_json=as_json)
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -238,12 +240,12 @@ class _Stopped(Exception):
 
 
 @contextmanager
-def _stoppable(path: Path) -> Iterator[None]:
-    """Turn Ctrl-C into the command that goes on with the run."""
+def _stoppable(path: Path | None) -> Iterator[None]:
+    """Turn Ctrl-C into the command that goes on with the run; None cannot be gone on with."""
     try:
         yield
     except KeyboardInterrupt:
-        there = (path / "run.yaml").exists()
+        there = path is not None and (path / "run.yaml").exists()
         raise _Stopped(f"stopped; go on with: quorum resume {shlex.quote(str(path))}" if there else "stopped") from None
 
 
