@@ -215,13 +215,13 @@ def _convert(kind: str, cls: type[Agent], options: Mapping[str, Any]) -> dict[st
 def _wrong_value(
     kind: str, options: Mapping[str, Any], parameters: Mapping[str, tuple[Any, Any]], error: Exception
 ) -> ConfigError:
-    where = re.search(r"`\$\.(\w+)", str(error))
+    where = re.search(r"`\$\.(\w+)(.*)`", str(error))
     if where is None or where[1] not in options:
         return ConfigError(f"options of agent {kind}: {error}")
     key = where[1]
-    what = str(error).partition(" - at ")[0]
+    inside = f" ({key}{where[2]}: {str(error).partition(' - at ')[0]})" if where[2] else ""
     return ConfigError(
-        f"{key}={options[key]!r}: option of agent {kind}; allowed is {type_text(parameters[key][0])} ({what})"
+        f"{key}={options[key]!r}: option of agent {kind}; allowed is {type_text(parameters[key][0])}{inside}"
     )
 
 

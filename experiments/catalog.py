@@ -108,7 +108,7 @@ def print_tasks(family: str | None, market: str | None, *, as_json: bool) -> Non
     """
     from experiments.tasks import families, select_tasks
 
-    tasks = select_tasks(family, market)
+    tasks = select_tasks(family, market, keys=("--family", "--type"))
     if as_json:
         print_json([{"name": t.name, "family": t.family, "title": t.title, "game": t.parameters} for t in tasks])
         return

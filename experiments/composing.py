@@ -229,12 +229,15 @@ def _with(base: DictConfig, values: Sequence[tuple[Setting, Any]]) -> dict[str, 
 
 
 def _set(config: DictConfig, setting: Setting, value: Any) -> None:
+    """Set a key that is there, or whose last part its file leaves to a default; or `agents.roles`, of which only the
+    game can tell whether there is room for it.
+    """
     *parents, last = setting.key.split(".")
     node: Any = config
     for depth, name in enumerate(parents):
         if not isinstance(node, Mapping):
             break
-        if name not in node and not setting.adds:
+        if name not in node and not setting.adds and parents[: depth + 1] != ["agents", "roles"]:
             missing = ".".join(parents[: depth + 1])
             known = [str(key) for key in node]
             raise ConfigError(

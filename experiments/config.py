@@ -72,7 +72,8 @@ def line_up(agents: Mapping[str, Any], game: Game) -> Any:
     if named is None:
         if "roles" in agents:
             raise ConfigError(
-                f"agents.roles: {game.game_id} takes agents.seats, by seat id; choose a line-up for it by agents=..."
+                f"agents.roles: a line-up by roles needs a game that names its seats, such as game=bargaining; "
+                f"{game.game_id} takes agents.seats.ID.kind=..., or a line-up of its own by agents=..."
             )
         return agents.get("seats")
     roles = [game.role(named, seat) for seat in range(len(named))]

@@ -120,5 +120,5 @@ def one_line(text: str) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return "; did you mean ...?" for the nearest of the known words, or nothing; for the end of a sentence."""
-    found = difflib.get_close_matches(word, list(known), 1, 0.5)
+    found = difflib.get_close_matches(word, list(known), 1, 0.6)
     return f"; did you mean {found[0]}?" if found else ""

@@ -71,6 +71,9 @@ WRONG: list[tuple[str, list[str]]] = [
     ("agents.seats.rational.repeat=1.5", ["agents.seats.rational.repeat=1.5", "whole number"]),
     ("agents.seats.rational.margn=0", ["agents.seats.rational.margn=0", "did you mean margin?", "valuation"]),
     ("agents.seats.rational.margin=x", ["agents.seats.rational.margin='x'", ">= 0"]),
+    ("agents.seats.zero.kind=nope", ["agents.seats.zero.kind='nope': no such agent; allowed are"]),
+    ("agents.roles.buyer.kind=conceder", ["agents.roles", "such as game=bargaining", "agents.seats.ID.kind"]),
+    ("+agents.roles.buyer.kind=conceder", ["agents.roles", "such as game=bargaining"]),
     ("agents.seats.rational.margin=2", ["agents.seats.rational.margin=2", "<= 1"]),
     ("agents.seats={a: {kind: pass}}", ["agents.seats", "1 seat"]),
     # grammar and grids
@@ -114,6 +117,8 @@ def test_the_same_key_twice_is_refused(again: str) -> None:
         (["results"], "RUN"),
         (["show", "x"], "MATCH"),
         (["results", "x", "--sql"], "--sql"),
+        (["tasks", "--type", "1B"], "--type=1B: there is no such type of market (there is: 1B1P1S, "),
+        (["tasks", "--family", "cars"], "--family=cars: there is no such family"),
     ],
 )
 def test_a_wrong_command_is_one_line(arguments: list[str], says: str) -> None:

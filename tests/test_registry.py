@@ -98,14 +98,18 @@ def test_options_reach_the_constructor_in_their_types() -> None:
         ("xyzzy", {}, ["kind='xyzzy'", "allowed are best_response_worker, boulware"]),
         ("rational", {"margn": 1}, ["margn=1", "did you mean margin?", "allowed are margin, valuation, talk"]),
         ("pass", {"patience": 1}, ["patience=1", "allowed are talk"]),
-        ("rational", {"margin": "x"}, ["margin='x'", "number >= 0 and <= 1", "got `str`"]),
-        ("rational", {"margin": "0.5"}, ["margin='0.5'", "got `str`"]),
+        ("rational", {"margin": "x"}, ["margin='x'", "allowed is number >= 0 and <= 1"]),
+        ("rational", {"margin": "0.5"}, ["margin='0.5'", "allowed is number"]),
         ("rational", {"margin": 1.5}, ["margin=1.5", "number >= 0 and <= 1"]),
         ("rational", {"margin": float("nan")}, ["margin=nan", "number >= 0"]),
         ("rational", {"valuation": float("inf")}, ["valuation=inf", "finite number >= 0"]),
-        ("rational", {"talk": 1}, ["talk=1", "allowed is true or false", "got `int`"]),
+        ("rational", {"talk": 1}, ["talk=1", "allowed is true or false"]),
         ("free_rider", {"patience": 1.5}, ["patience=1.5", "whole number >= 0"]),
-        ("colluder", {"partners": ["a", 3]}, ["partners=['a', 3]", "list of text", "got `int`"]),
+        (
+            "colluder",
+            {"partners": ["a", 3]},
+            ["partners=['a', 3]", "list of text (partners[1]: Expected `str`, got `int`)"],
+        ),
         ("colluder", {"partners": "a2"}, ["partners='a2'", "list of text"]),
         ("no.such:Thing", {}, ["kind='no.such:Thing'", "module 'no.such' cannot be imported"]),
         (":Thing", {}, ["kind=':Thing'", "cannot be imported"]),
@@ -120,6 +124,12 @@ def test_a_mistake_is_one_line_that_says_what_is_allowed(kind: str, options: dic
     assert "\n" not in text
     for part in says:
         assert part in text
+
+
+def test_what_is_allowed_is_said_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        make_agent("boulware", "me", {"exponent": 7})
+    assert str(caught.value) == "exponent=7: option of agent boulware; allowed is number > 0 and < 1"
 
 
 def test_a_users_agent_is_found_by_its_import_path(path: str) -> None:

@@ -77,21 +77,30 @@ def _family_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys(task.family for task in load_tasks()))
 
 
-def select_tasks(family: str | None = None, market: str | None = None) -> tuple[Task, ...]:
+def select_tasks(
+    family: str | None = None, market: str | None = None, *, keys: tuple[str, str] = ("family", "market")
+) -> tuple[Task, ...]:
     """Return the tasks of a family, of a type of market, or of both; None stands for any.
+
+    Args:
+        family: The family.
+        market: The type of market.
+        keys: What errors call the two.
 
     Raises:
         ConfigError: There is no such family or type, or no task that is both; the text names what there is.
     """
     tasks = load_tasks()
-    for key, value, known in (("family", family, _family_names()), ("market", market, MARKETS)):
+    wanted = (("family", family, _family_names()), ("type of market", market, MARKETS))
+    for key, (what, value, known) in zip(keys, wanted, strict=True):
         if value is not None and value not in known:
             hint = nearest(value, known)
-            raise ConfigError(f"{key}={value}: there is no such {key}{hint} (there is: {', '.join(known)})")
+            raise ConfigError(f"{key}={value}: there is no such {what}{hint} (there is: {', '.join(known)})")
     found = tuple(task for task in tasks if family in (None, task.family) and market in (None, task.market))
     if not found:
         held = ", ".join(sorted({task.market for task in tasks if task.family == family}))
-        raise ConfigError(f"family={family}, market={market}: there is no such task (the family has: {held})")
+        asked = f"{keys[0]}={family}, {keys[1]}={market}"
+        raise ConfigError(f"{asked}: there is no such task (the family has: {held})")
     return found
 
 
