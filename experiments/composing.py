@@ -86,6 +86,7 @@ def compose_points(folders: Sequence[Path], texts: Sequence[str]) -> Iterator[tu
     settings = [Setting(text) for text in texts]
     _check(settings, folders)
     line_ups = options(folders, "agents")
+    loaded: dict[str, DictConfig] = {}
     bases: dict[tuple[str, str | None], DictConfig] = {}
     for values in itertools.product(*(setting.values for setting in settings)):
         chosen = [(setting, value) for setting, value in zip(settings, values, strict=True)]
@@ -93,7 +94,9 @@ def compose_points(folders: Sequence[Path], texts: Sequence[str]) -> Iterator[tu
         files = _files({setting.key: str(value) for setting, value in chosen if setting.chooses}, task, line_ups)
         base = bases.get((files, task))
         if base is None:
-            base = bases[files, task] = _of_task(_load(folders, files.split()), task)
+            if files not in loaded:
+                loaded[files] = _load(folders, files.split())
+            base = bases[files, task] = _of_task(loaded[files], task)
         config = _with(base, [(setting, value) for setting, value in chosen if setting.key not in (*GROUPS, "task")])
         yield {s.key: _label(config, s, value) for s, value in chosen if s.sweeps}, config
 
@@ -117,9 +120,10 @@ def _of_task(config: DictConfig, task: str | None) -> DictConfig:
 
     if (game_id := config.game.get("game_id")) != TASK_GAME:
         raise ConfigError(f"task={task}: tasks are for game={TASK_GAME}, not {game_id}")
+    own: DictConfig = config.copy()
     for key, value in find_task(task).parameters.items():
-        OmegaConf.update(config, f"game.{key}", value, merge=False, force_add=True)
-    return config
+        OmegaConf.update(own, f"game.{key}", value, merge=False, force_add=True)
+    return own
 
 
 def options(folders: Sequence[Path], group: str) -> list[str]:
