@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,7 +10,7 @@ import msgspec
 
 from sim.errors import IllegalAction
 from sim.game import ActionType, Outcome, Pass, Status
-from sim.games.bargaining import views
+from sim.games.bargaining import invariants, views
 from sim.games.bargaining.actions import Choose, Reply
 from sim.games.bargaining.bargains import Bargain, outcome_of, strike
 from sim.games.bargaining.parameters import Parameters
@@ -272,3 +273,12 @@ class BargainingState(PacedState, kw_only=True):
     def stopped(self, status: Status, trigger: str) -> Outcome:
         """Return the outcome of a match that was cut off: the deals that were struck stand."""
         return outcome_of(self, status, trigger)
+
+    def check(self) -> None:
+        """Check that units are conserved, that nobody loses by a deal, and that a round waits for those who move."""
+        invariants.check(self, RIGHT)
+
+    def races(self) -> dict[str, int]:
+        """Return how many conversations a deal in another one has ended."""
+        ended = Counter(thread.status for thread in self.threads)
+        return {status: ended[status] for status in ("bought_elsewhere", "sold_out") if ended[status]}
