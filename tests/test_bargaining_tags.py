@@ -14,7 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sim.errors import ConfigError, IllegalAction
-from sim.games.bargaining.tags import NoOffer, Offer, Role, read, redact, write
+from sim.games.bargaining.redaction import redact
+from sim.games.bargaining.tags import NoOffer, Offer, Role, read, write
 from sim.games.bargaining.terms import Term, check_names, number_text
 
 B, S = "### BUYER_PRICE({}) ###", "### SELLER_PRICE({}) ###"

@@ -9,9 +9,10 @@ from typing import Any
 from sim.game import Phase
 from sim.games.bargaining.amounts import amount_of, bounds
 from sim.games.bargaining.parameters import Parameters
+from sim.games.bargaining.redaction import secrets
 from sim.games.bargaining.state import RIGHT, BargainingState
 from sim.games.bargaining.thread import Thread
-from sim.games.bargaining.views import frame, secrets
+from sim.games.bargaining.views import frame
 
 
 def start(game: Parameters, agent_ids: tuple[str, ...], rng: Random) -> BargainingState:

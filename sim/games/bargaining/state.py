@@ -14,7 +14,8 @@ from sim.games.bargaining import invariants, views
 from sim.games.bargaining.actions import Choose, Reply
 from sim.games.bargaining.bargains import Bargain, outcome_of, strike
 from sim.games.bargaining.parameters import Parameters
-from sim.games.bargaining.tags import Offer, Role, read, redact
+from sim.games.bargaining.redaction import named, redact
+from sim.games.bargaining.tags import Offer, Role, read
 from sim.games.bargaining.terms import number_text
 from sim.games.bargaining.thread import SILENT, Thread
 from sim.ledger import Ledger
@@ -85,21 +86,17 @@ class BargainingState(PacedState, kw_only=True):
         """Return a reply without the sender's reservation prices in its prose; all else is as it is."""
         if not isinstance(action, Reply):
             return action
-        if self.redacted is None or self.redacted[0] is not action:
-            return self._redact(seat, action)
-        return self.redacted[1]
+        if self.redacted is not None and self.redacted[0] is action:
+            return self.redacted[1]
+        return Reply(self._hide(seat, action.text, "buyer" if seat < len(self.game.buyers) else "seller"))
 
     def heard(self, seat: int, text: str) -> str:
         """Return a chat message without the sender's reservation prices; nothing in it is an offer."""
         return self._hide(seat, text, None)
 
-    def _redact(self, seat: int, action: Reply) -> Reply:
-        text = self._hide(seat, action.text, "buyer" if seat < len(self.game.buyers) else "seller")
-        return action if text is action.text else msgspec.structs.replace(action, text=text)
-
     def _hide(self, seat: int, text: str, role: Role | None) -> str:
         hidden = text
-        for amount in views.named(text, self.secrets[seat]):
+        for amount in named(text, self.secrets[seat]):
             hidden = redact(hidden, amount, role, choose=self.game.choose or 0, terms=self.game.terms)
         return text if hidden == text else hidden
 
@@ -142,11 +139,11 @@ class BargainingState(PacedState, kw_only=True):
         offer: Offer | None = None
         text = shown = SILENT
         if isinstance(action, Reply):
+            text = action.text
             items = self.on_sale(thread) if game.choose else ()
-            offer = read(action.text, role, items=items, choose=game.choose or 0, terms=game.terms)
-            redacted = self._redact(seat, action)
-            self.redacted = (action, redacted)
-            text, shown = action.text, redacted.text
+            offer = read(text, role, items=items, choose=game.choose or 0, terms=game.terms)
+            shown = self._hide(seat, text, role)
+            self.redacted = (action, action if shown is text else Reply(shown))
         thread.say(self.round, offer, text, shown, game.window)
         if role == "buyer":
             self.calls.append(Call(thread.seats[1], thread.number, self.round))

@@ -11,20 +11,17 @@ that a message of any size and kind is read in linear time.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NoReturn, TypeAlias
 
 from sim.games.bargaining.terms import (
     BODY,
     LARGEST,
-    LIST_TAG,
     LONGEST,
     NoOffer,
     Term,
     Value,
     fold,
-    list_kind,
     number_text,
     plain_number,
     read_items,
@@ -35,21 +32,21 @@ from sim.messages import Struct
 
 Role: TypeAlias = Literal["buyer", "seller"]
 
-REDACTED: Final = "[redacted]"
-
 # A word ends at ASCII letters and digits alone: in languages without blanks a tag stands right beside other letters.
 _START = r"(?<![a-z0-9])(?<![a-z0-9]_)"
-_FLAGS = re.IGNORECASE | re.ASCII
+FLAGS: Final = re.IGNORECASE | re.ASCII
+"""Flags of the patterns of tags and of numbers."""
+
 # Each pattern looks at one character first: it is more than twice as fast so. An escaped underscore is one of Markdown.
-_PRICE: Final = re.compile(rf"(?=[bs]){_START}(?P<side>buyer|seller)\s*+\\?+_\s*+price{BODY}", _FLAGS)
-_MAKE_DEAL: Final = re.compile(rf"(?=m){_START}make\\?+_deal(?!_*+[a-z0-9])", _FLAGS)
+PRICE_TAG: Final = re.compile(rf"(?=[bs]){_START}(?P<side>buyer|seller)\s*+\\?+_\s*+price{BODY}", FLAGS)
+_MAKE_DEAL: Final = re.compile(rf"(?=m){_START}make\\?+_deal(?!_*+[a-z0-9])", FLAGS)
 # As `write` writes it, or without commas. It has so few digits that it is no more than `LARGEST`.
 _AMOUNT: Final = r"((?:[0-9]{1,3}(?:,[0-9]{3}){0,4}|[0-9]{4,15})(?:\.[0-9]{1,20})?)"
 _WRITTEN: Final[Mapping[Role, re.Pattern[str]]] = {
     "buyer": re.compile(rf"### BUYER_PRICE\(\${_AMOUNT}\) ###"),
     "seller": re.compile(rf"### SELLER_PRICE\(\${_AMOUNT}\) ###"),
 }
-_SCALED: Final = re.compile(r"\$?\s*+[0-9][0-9.,]*+\s*+(?:k|m|mn|mm|b|bn|thousand|grand|million|billion)\Z", _FLAGS)
+_SCALED: Final = re.compile(r"\$?\s*+[0-9][0-9.,]*+\s*+(?:k|m|mn|mm|b|bn|thousand|grand|million|billion)\Z", FLAGS)
 _GROUPED: Final = re.compile(r"\$?\s*+[0-9][0-9.,'\s]*+\Z", re.ASCII)
 
 
@@ -149,62 +146,13 @@ def write(
     return " ".join([*tags, "MAKE_DEAL"] if make_deal else tags)
 
 
-def redact(
-    text: str, amount: float, role: Role | None, *, choose: int = 0, terms: Collection[str] | None = None
-) -> str:
-    """Return a message in which a price is hidden wherever it is named, outside the sender's own tags.
-
-    The price is found as "16000", "$16,000.00", "16 000", "16'000", "16.000,00", "16k" and "16 thousand", alone or
-    with a currency beside it, in full-width digits as well, and rounded to cents where it has more digits; from
-    1,000 on also with blanks, line breaks, marks of Markdown or characters of no width among its digits. It is not
-    found in a longer number (116000, 16000.5), in a name (16000X, item_16000), or as a percentage or a time.
-    Words ("sixteen thousand") and sums are beyond it.
-
-    The other side's tag is prose like any other: else a seat could name its price there.
-
-    Args:
-        text: The message.
-        amount: The price that is to be hidden.
-        role: The sender's role: its price tags with a number in them are left as they are, it may offer what it
-            likes. None: nothing in the text is an offer, all of it is prose.
-        choose: How many products an offer names; where it does, the ITEMS tag is left as it is.
-        terms: The terms that an offer sets; where there are any, the TERMS tag is left as it is.
-    """
-
-    def stands(tag: re.Match[str]) -> bool:
-        kind = list_kind(tag) if tag.re is LIST_TAG else tag["side"].lower()
-        own = kind == role and plain_number(tag["body"]) is not None
-        return bool(tag["closed"]) and (own or kind in lists)
-
-    lists = [kind for kind, used in (("ITEMS", choose), ("TERMS", terms)) if role and used]
-    folded = fold(text)
-    prose = folded if folded.isascii() else folded.translate(_DIGITS)
-    for pattern in (_PRICE, LIST_TAG):  # both look at the message as it is: what covers a tag must make no other
-        for tag in filter(stands, pattern.finditer(folded)):
-            prose = f"{prose[: tag.start()]}{'#' * len(tag[0])}{prose[tag.end() :]}"
-    hidden = (amount, round(amount, 2) or amount)
-    found = [
-        number.span()
-        for number in _NUMBER.finditer(prose)
-        if not _in_a_name(prose, number) and any(value in hidden for value in _readings(number))
-    ]
-    if amount >= 1000:
-        found += [number.span() for number in _spaced(amount).finditer(prose) if not number[0].isdecimal()]
-    parts, end = [], 0
-    for start, stop in sorted(found):
-        if start >= end:
-            parts += [text[end:start], REDACTED]
-        end = max(end, stop)
-    return "".join([*parts, text[end:]])
-
-
 # ── the price tag ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def _read_price(text: str, role: Role) -> float:
     price: float | None = None
     other = False
-    for tag in _PRICE.finditer(text):
+    for tag in PRICE_TAG.finditer(text):
         if tag["side"].lower() != role:
             other = True
             continue
@@ -247,65 +195,3 @@ def _refuse(role: Role, reason: str) -> NoReturn:
         f"You MUST include ### {role.upper()}_PRICE($X) ### in your response, X being your price: {reason}. "
         "Prices outside the tag are not offers."
     )
-
-
-# ── numbers in prose ────────────────────────────────────────────────────────────────────────────────────
-
-_NUMBER: Final = re.compile(
-    r"""
-    (?=[$€£¥₹.0-9])
-    (?P<sign>[$€£¥₹][ ]?+)?+
-    (?P<point>(?<![.0-9a-z_])\.)?+
-    (?>(?P<whole>[0-9]{1,3}(?P<by>[,.' ])[0-9]{3}(?![0-9])(?:(?P=by)[0-9]{3}(?![0-9]))*+|[0-9]++)
-       (?P<cents>\.[0-9]++|,[0-9]{1,2}(?![0-9]))?+)
-    (?:[ -]?(?P<scale>k|thousand|grand|million|mm?|mn)(?![a-z]))?+
-    (?:usd|eur|gbp|dollars?|bucks)?+
-    (?=(?P<more>[a-z]|_[a-z0-9]|[ ]?%|:[0-9])?)
-    """,
-    _FLAGS | re.VERBOSE,
-)
-"""A whole number with all that belongs to it; it always matches to the end, so that no part of one is looked at."""
-
-_DIGITS: Final = {
-    **{first + i: 0x30 + i for first in (0x660, 0x6F0, 0x966) for i in range(10)},  # Arabic, Persian, Indian
-    **{0x66B: 0x2E, 0x66C: 0x2C},  # the Arabic point and comma
-}
-_AMONG: Final = "*_\u00ad\u200b\u200c\u200d\u2060\ufeff"
-"""What may stand among the digits of a number besides blanks: marks of Markdown, and characters of no width."""
-
-
-@lru_cache(maxsize=4096)
-def _spaced(amount: float) -> re.Pattern[str]:
-    """Return what finds an amount with something among its digits that hides it from a pattern of numbers."""
-    gap = rf"(?:[{_AMONG}]*+[,.'][\r\n{_AMONG}]*+|[\s{_AMONG}]*+)"
-    digits = gap.join(map(re.escape, number_text(amount).replace(",", "")))
-    before, after = r"(?<![0-9a-z])(?<![0-9a-z]_)(?<![0-9][.,'])", r"(?![0-9a-z]|[.,'][0-9]|[ ]?%|:[0-9])"
-    return re.compile(rf"{before}{digits}(?:[.,]0{{1,2}})?+{after}", re.IGNORECASE)
-
-
-_CURRENCIES: Final = ("usd", "eur", "gbp")
-
-
-def _in_a_name(text: str, number: re.Match[str]) -> bool:
-    """Tell whether a number belongs to a name, a percentage or a time: it is no price then."""
-    if number["more"]:
-        return True
-    before = text[max(0, number.start() - 3) : number.start()].lower()
-    if number["sign"] or before in _CURRENCIES or not before:
-        return False
-    name = before[:-1] if before.endswith("_") else before
-    return name[-1:].isascii() and name[-1:].isalnum()
-
-
-def _readings(number: re.Match[str]) -> Iterator[float]:
-    """Yield what a number may mean: "16.000" is 16 in one country and 16,000 in another."""
-    if number.end() - number.start() > LONGEST:
-        return
-    whole, by, cents = number["whole"], number["by"], (number["cents"] or "")[1:]
-    scale = (number["scale"] or "").lower()
-    power = 0 if not scale else 3 if scale in ("k", "thousand", "grand") else 6
-    digits = whole.replace(by, "") if by else whole
-    point = "." if number["point"] else ""
-    yield float(f"{point}{digits}.{cents}e{power}" if not point else f".{digits}e{power}")
-    if by == "." and whole.count(by) == 1 and not cents:
-        yield float(f"{whole}e{power}")

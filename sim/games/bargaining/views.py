@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
-from sim.games.bargaining.terms import number_text
 from sim.games.bargaining.thread import ROLES, Thread
 
 if TYPE_CHECKING:
@@ -111,46 +109,3 @@ def line(state: BargainingState, seat: int, number: int) -> dict[str, Any]:
 def total(amounts: dict[str, float], products: tuple[str, ...]) -> float:
     """Return what the products of a lot come to; rounded once."""
     return amounts[products[0]] if len(products) == 1 else fsum([amounts[product] for product in products])
-
-
-# ── what is hidden from counterparts ────────────────────────────────────────────────────────────────────
-
-
-def secrets(state: BargainingState, seat: int) -> list[float]:
-    """Return the amounts that others are not to read: a seat's reservation prices, and those of its bundles."""
-    if not state.game.redact:
-        return []
-    own = state.amounts[seat]
-    amounts = [*own.values()]
-    if state.game.lot == "bundle" and len(amounts) > 1:
-        bundles = dict.fromkeys([state.threads[number - 1].products for number in state.game.layout.of_seat[seat]])
-        amounts += [total(own, products) for products in bundles]
-    return [amount for amount in dict.fromkeys(amounts) if amount > 0]
-
-
-def named(text: str, amounts: list[float]) -> list[float]:
-    """Return the amounts that a text could name; a cheap look that lets most texts off a close one.
-
-    However it is written ("16,000", "16 000", "16k"), its digits up to the last that is not 0 are there in a row.
-    """
-    if not text.isascii():
-        return amounts
-    found, digits = [], _digits(text.encode())
-    for amount in amounts:
-        for run in _runs(amount):
-            if run in digits:
-                found.append(amount)
-                break
-    return found
-
-
-def _digits(text: bytes) -> bytes:
-    """Return a text without what may stand between the digits of a number."""
-    return text.translate(None, b",.' \t\n\v\f\r\x1c\x1d\x1e\x1f*_")
-
-
-@lru_cache(maxsize=4096)
-def _runs(amount: float) -> tuple[bytes, ...]:
-    """Return the significant digits of an amount, and of the same in cents."""
-    texts = [_digits(number_text(number).encode()) for number in (amount, round(amount, 2) or amount)]
-    return tuple(dict.fromkeys(text.strip(b"0") for text in texts))
