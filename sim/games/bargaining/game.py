@@ -36,6 +36,27 @@ class BargainingGame(Parameters, frozen=True, kw_only=True, dict=True):
     - A match that is cut off keeps the deals that were struck.
 
     The parameters are those of `Parameters`.
+
+    turn.state:
+        role: "buyer" or "seller".
+        thread: Number of the conversation; 0 where one is to be chosen (`choose`), in `threads`.
+        partner: Seat id of the other.
+        status: "open", or how it ended: "deal", "overflow", "bought_elsewhere" or "sold_out".
+        round: Round of the match, from 1.
+        max_rounds: The last round.
+        deal_rule: As in the parameters; `lot` and `terms` too.
+        products: What is on sale in this conversation, by id; each with `name` and `about`.
+        offers: The last offer of the "buyer" and of the "seller", each with a `price`, or None.
+        history: For each round: its number, the buyer's price and the seller's.
+        transcript: What was said in this conversation: `round`, `role`, `text`.
+        my_reservation_price: Of what is on sale together; not where the products are to be chosen.
+        list_price: What the seller asks at first for it; not where the products are to be chosen.
+        my_reservation_prices: By product, where there are several; so are `list_prices`.
+        my_weights: What the terms are worth to this seat, where there are terms.
+        choose: How many products an offer names, where they are to be chosen; `on_sale` has those in stock.
+        stock: What a seller has left, by product.
+        others: A line for each other conversation of this seat: `partner`, `status`, `buyer_price`, `seller_price`.
+        threads: Likewise for all of them, where one is to be chosen.
     """
 
     game_id: ClassVar[str] = "bargaining"

@@ -56,6 +56,15 @@ class PrincipalAgentGame(Parameters, frozen=True, kw_only=True, dict=True):
 
     A seat that does not answer skips in clarify. Elsewhere its silence is the end: `no_contract` after
     `max_rounds_offer` turns, `no_response`, `not_delivered`, `not_scored`, all without a payment.
+
+    turn.state:
+        contract: What was posted: `task_description`, `success_criteria` and `outcome_levels`; None before that.
+        clarifications: The questions on this contract, each with its answer.
+        accepted: Whether the worker has accepted; None before it has answered.
+        deliverable: What was delivered; None before that.
+        outcome_score: The oracle's score; None before that, as are `outcome_label` and `payment`.
+        awards_left: Deliverables that will still be paid (bounty).
+        inner: The contract inside this one, for the worker that posted it: the same keys and `reason` (chain).
     """
 
     game_id: ClassVar[str] = "principal-agent"

@@ -45,6 +45,21 @@ class ProvisionPointGame(Parameters, frozen=True, kw_only=True):
     Mechanism: provision point with refund (Bagnoli and Lipman, 1989, "Provision of public goods: fully
     implementing the core through private contributions") in full mode; without refund, and with the gain for
     everybody, in simple mode. The parameters are those of `Parameters`.
+
+    turn.state:
+        my_role: "coordinator" or "contributor".
+        agent_ids: Everybody, in seat order; `num_agents` says how many.
+        coordinator: Who that is (full mode).
+        contributors: Everybody else, in seat order (full mode).
+        project_spec: What was announced; None before that (full mode).
+        signals: The last signal of each contributor, by seat id (full mode).
+        commitments: The standing commitments, by seat id; `total_committed` is their sum.
+        threshold: The total that funds the project.
+        endowment: Most that a contributor can commit (full mode).
+        valuation_mode: As in the parameters (full mode).
+        my_valuation: What the project is worth to this contributor; None until it is declared (full mode).
+        my_reservation_value: What the project is worth to this seat (simple mode).
+        funded: How it ended; None before that.
     """
 
     game_id: ClassVar[str] = "provision-point"
