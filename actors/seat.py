@@ -177,11 +177,11 @@ class Seat:
         Raises:
             InboxFull: The agent has not read for so long that nothing more fits.
         """
-        if update.events:
-            events = update.events
-            if self.events and events[0].seq <= self.events[-1].seq:
+        events, known = update.events, self.events
+        if events:
+            if known and events[0].seq <= known[-1].seq:
                 events = self._unseen(events)
-            self.events.extend(events)
+            known.extend(events)
             if self._acting is not None or self._verdicts or self._streams or self._thoughts or self._items:
                 self._take_events(events)
         message = update.message

@@ -40,10 +40,21 @@ class EventLog:
         uncounted: How many rejected submissions were not written down.
     """
 
-    __slots__ = ("_rejections", "_restricted", "_shown", "agent_ids", "events", "messages", "now", "uncounted")
+    __slots__ = (
+        "_everybody",
+        "_rejections",
+        "_restricted",
+        "_shown",
+        "agent_ids",
+        "events",
+        "messages",
+        "now",
+        "uncounted",
+    )
 
     def __init__(self, agent_ids: tuple[str, ...]) -> None:
         self.agent_ids = agent_ids
+        self._everybody = tuple(range(len(agent_ids)))
         self.now = 0.0
         self.events: list[Event] = []
         self.messages = self.uncounted = 0
@@ -118,7 +129,7 @@ class EventLog:
         events = self.events
         event = Event(len(events), self.now, kind, sender, cause, recipients, _json.encode(body))
         events.append(event)
-        if recipients is not None:
+        if recipients is not None and recipients != self._everybody:
             self._restricted = event.seq
         if body.private is not None or body.error is not None or body.said is not None:
             shown = _json.encode(msgspec.structs.replace(body, private=None, error=None, said=None))

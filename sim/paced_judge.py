@@ -216,8 +216,9 @@ class PacedJudge(Judge):
         state.notices.clear()
 
     def _begin(self, phase: Phase) -> None:
-        self.outbox.extend([(turn.seat, None) for turn in self._open.values()])  # their agents may still be thinking
-        self._open.clear()
+        if self._open:
+            self.outbox.extend([(turn.seat, None) for turn in self._open.values()])  # their agents may still think
+            self._open.clear()
         self._phase = phase
         self.log.phase(phase.name)
         self._keeper.begin(phase)

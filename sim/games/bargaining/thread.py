@@ -71,25 +71,28 @@ class Thread(msgspec.Struct, kw_only=True):
         """
         role = self.due
         assert role is not None
-        side = 0 if role == "buyer" else 1
-        if side == 0:
+        if role == "buyer":
+            side, self.due = 0, "seller"
             self._start(round_number, window)
+        else:
+            side, self.due = 1, None
         entry = {"round": round_number, "role": role, "text": text}
-        self.heard[side].append(entry)
-        self.heard[1 - side].append(entry if shown is text else {"round": round_number, "role": role, "text": shown})
-        self.due = "seller" if side == 0 else None
+        heard = self.heard
+        heard[side].append(entry)
+        heard[1 - side].append(entry if shown is text else {"round": round_number, "role": role, "text": shown})
         if offer is None:
             return
+        price = offer.price
         self.offers[side] = offer
-        self.history[-1][side + 1] = offer.price
+        self.history[-1][side + 1] = price
         before = self.standing[side]
-        standing: dict[str, Any] = {"price": offer.price, "round": round_number, "make_deal": offer.make_deal}
+        standing: dict[str, Any] = {"price": price, "round": round_number, "make_deal": offer.make_deal}
         if offer.items:
             standing["items"] = offer.items
         if offer.terms:
             standing["terms"] = offer.terms
         self.standing[side] = standing
-        if before is None or before["price"] != offer.price or not _same(before, standing):
+        if before is None or before["price"] != price or not _same(before, standing):
             self.moved = True
 
     def _start(self, round_number: int, window: tuple[int, int]) -> None:

@@ -105,7 +105,7 @@ class Delegation(msgspec.Struct, kw_only=True):
             return ()
         if self.phase != "clarify":
             return _LEGAL[self.phase]
-        return _LEGAL_ANSWERS if self._asked() else _LEGAL_QUESTIONS
+        return _LEGAL_ANSWERS if seat == self.principal else _LEGAL_QUESTIONS
 
     def default_action(self) -> ActionType:
         """Return what a silent seat does: skip in clarify, else nothing, which has its consequences."""
