@@ -10,7 +10,6 @@ from bargains import Bargain
 
 from sim.games.bargaining import BargainingGame
 
-
 # ── lots ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
