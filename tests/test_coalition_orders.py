@@ -127,6 +127,12 @@ class AnyOrder(RuleBasedStateMachine):
         seat = formation.initiator if formation and seat == INITIATOR else seat
         self.read(Abort(seat, number) if abort else Deploy(seat, number))
 
+    @rule(seat=SEATS, number=NUMBERS, commit=COMMIT)
+    def sign_what_is_over(self, seat: int, number: int, commit: bool) -> None:
+        if self.world.closed:
+            number = [*self.world.closed][-1 - number % len(self.world.closed)]
+            assert self.read(Sign(seat, number, self.digest(number, 0), commit)) == ()
+
     @rule(data=st.data())
     def what_was_overtaken_stays_so(self, data: st.DataObject) -> None:
         if self.refused_for_good:

@@ -37,7 +37,7 @@ def _words(move: Move, step: Step | None) -> str:
     match move.name:
         case "answers" if move.sent is not None:
             return f"seat {about.seat}, asked {_asked(about)}, sends: {_text(move.sent)}"
-        case "withdraws":
+        case "withdraws" | "modifies":
             return f"seat {about.seat}, unasked, sends: {_text(about)}"
         case "lost" | "doubled":
             return f"{move.name}: {_text(about)}"

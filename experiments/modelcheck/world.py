@@ -8,6 +8,8 @@ messages may still be lost or doubled. What is left out, and why nothing is lost
   sent once there is consensus.
 - An answer that the rules refuse as overtaken, or as the second of its kind, vanishes: they would refuse it whenever it
   is read, for nothing that overtakes is ever undone. Whether they do is found out by trying, not taken for granted.
+- A seat that has signed puts another version forward, unasked, once its signature was read: were it read behind the
+  modification, it would be refused as overtaken.
 - Asking again takes no time, and an agent may wait as long as it likes: its ask is under way so long.
 - Verdicts: an agent may do everything that it may do without one.
 """
@@ -124,6 +126,7 @@ class SmallWorld:
                 twice = (*without, message, message)
                 yield Move("doubled", message), state._replace(flights=_sorted(*twice), duplicates=state.duplicates - 1)
         yield from self._withdrawals(state, facts)
+        yield from self._second_thoughts(state, facts)
         yield from self._time(state, facts)
 
     # ── what agents do ──────────────────────────────────────────────────────────────────────────────────
@@ -163,6 +166,18 @@ class SmallWorld:
                 if seat not in facts.left[formation] and message not in state.flights:
                     place, flights = self.withdraws(state.place, message), _sorted(*state.flights, message)
                     yield Move("withdraws", message), state._replace(place=place, flights=flights)
+
+    def _second_thoughts(self, state: State, facts: Facts) -> Iterator[Next]:
+        for formation, status in facts.status.items():
+            version = len(facts.digests[formation])
+            if status != "open" or version == self.config.versions:
+                continue
+            for seat in facts.signed[formation]:
+                if any(m.seat == seat and m.formation == formation and m.kind not in ASKS for m in state.flights):
+                    continue
+                for commit in self._commits:
+                    message = Message("modify", seat, formation, version, commit)
+                    yield Move("modifies", message), state._replace(flights=_sorted(*state.flights, message))
 
     def withdraws(self, place: int, message: Message) -> int:
         """Return where the world stands once an agent has sent a withdrawal: an agent changes nothing by itself."""
