@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 
 from actors.type_text import type_text
-from sim.errors import nearest as nearest
+from sim.errors import nearest
 
 
 def shown(value: Any) -> str:

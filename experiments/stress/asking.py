@@ -11,9 +11,8 @@ import msgspec
 
 from actors.runtime.plan import Settings
 from experiments.config import CONF, RunConfig, compose
-from experiments.mistakes import nearest
 from experiments.stress.faults import Faults
-from sim.errors import ConfigError
+from sim.errors import ConfigError, nearest
 
 _COMPLETE = ("full", "bounty")
 """Files of a game's folder that stand for it, the first that is there."""
