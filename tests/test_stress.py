@@ -11,9 +11,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from bargains import Bargain
 from commands import Ended, quorum
 from running import Command, eventually
 
+from actors.runtime.host import AgentHost
 from experiments.stress import command
 from experiments.stress.asking import Asked, ask
 from experiments.stress.counting import VERDICTS, Tally
@@ -23,11 +25,13 @@ from experiments.stress.schedules import run_entries
 from experiments.stress.seedfile import load
 from experiments.stress.shrinking import shrink
 from experiments.stress.watching import Violation
+from sim.bus import Address
 from sim.game import Outcome, State
 from sim.games.principal_agent import PrincipalAgentGame
 from sim.games.provision_point import ProvisionPointGame
 from sim.judge import Judge
 from sim.messages import Verdict
+from sim.referee import Referee
 from sim.rng import generator
 from sim.testing import MatchByHand
 
@@ -313,6 +317,27 @@ def test_a_match_in_which_nothing_happens_any_more_is_found(monkeypatch: pytest.
     assert found is not None and found.violation == Violation("deadlock", "nothing is runnable and no timer is set")
 
 
+def test_a_referee_that_speaks_after_the_end_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    close = Referee._close
+
+    def close_and_go_on(referee: Any) -> None:
+        close(referee)
+        referee._send(0, Verdict(1))
+
+    monkeypatch.setattr(Referee, "_close", close_and_go_on)
+    _, found = one_match(asked("provision_point"))
+    assert found is not None and found.violation.text.startswith("every seat is told once of the end, and then nothing")
+
+
+def test_a_process_that_fails_is_found_even_if_the_match_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(host: AgentHost, address: Address) -> None:
+        raise RuntimeError("no such seat")
+
+    monkeypatch.setattr(AgentHost, "forget", fail)
+    _, found = stress(asked("provision_point", faults={"crash": 0.5}))
+    assert found is not None and found.violation == Violation("process", "RuntimeError: no such seat")
+
+
 # ── the invariants of the games ─────────────────────────────────────────────────────────────────────────
 
 
@@ -342,6 +367,20 @@ def scored(shape: str, **fields: Any) -> State:
     for line in state.lines if shape == "bounty" else state.line:
         for name, value in fields.items():
             setattr(line, name, value)
+    return match.judge.state
+
+
+def traded(change: Callable[[Any], object]) -> State:
+    sellers = {name: {"min_price": 5, "list_price": 20, "stock": 1} for name in ("s1", "s2")}
+    buyers = {name: {"max_price": 10} for name in ("b1", "b2")}
+    market = Bargain(market="MB1PMS", products={"tea": {}}, buyers=buyers, sellers=sellers, deal_rule="crossing")
+    market.say("b1", 8)
+    market.say("s1", 7)
+    match = market.match
+    state: Any = match.judge.state
+    assert len(state.bargains) == 1
+    state.check()
+    change(state)
     return match.judge.state
 
 
@@ -375,6 +414,13 @@ def resolved(by: str | None, **commitments: float) -> State:
         (lambda: scored("single", accepted=None), "without a contract that was accepted"),
         (lambda: scored("single", phase="respond"), "do not agree"),
         (lambda: scored("bounty", contract=None), "contract"),
+        (lambda: traded(lambda state: state.bargains.append(state.bargains[0])), "two agreements in thread 1"),
+        (lambda: traded(lambda state: state.bargains.clear()), "end in an agreement, and there are 0"),
+        (lambda: traded(lambda state: state.ledger.put(2, "tea", 1)), "seat 2 has 1 of 1 units of tea"),
+        (lambda: traded(lambda state: state.ledger.put(0, "(to buy)", 1)), "seat 0 has bought 1 times"),
+        (lambda: traded(lambda state: setattr(state, "open", 4)), "conversations are open, not 4"),
+        (lambda: traded(lambda state: setattr(state, "waiting", 0)), "a round waits for 0"),
+        (lambda: traded(lambda state: setattr(state.threads[0], "due", "buyer")), "somebody is to speak"),
     ],
 )
 def test_a_state_that_the_rules_cannot_reach_is_told(state: Callable[[], State], text: str) -> None:

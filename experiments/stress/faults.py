@@ -11,7 +11,7 @@ from sim.bus import Address, BusStatistics, LocalBus, Receiver
 from sim.clock import Clock
 from sim.delivery import Delivery, UnreliableBus
 from sim.errors import ConfigError
-from sim.messages import REFEREE, Act, AnyMessage, Lost, PhaseOpen, Update, YourTurn
+from sim.messages import REFEREE, Act, AnyMessage, Lost, MatchEnd, PhaseOpen, Update, YourTurn
 from sim.record import MatchSpec
 from sim.rng import derive, generator
 
@@ -80,6 +80,8 @@ class FaultyBus:
         host: Where the agents live; set it before anything is sent.
         crashed: Seats whose process died.
         slowed: How many answers were held back to about the deadline.
+        told: How often each seat was told of the end of the match.
+        after_the_end: Whether a seat was sent anything after that.
     """
 
     host: _Host
@@ -96,6 +98,8 @@ class FaultyBus:
         self._deadlines: dict[int, float] = {}
         self.crashed: list[int] = []
         self.slowed = 0
+        self.told = [0] * len(spec.agent_ids)
+        self.after_the_end = False
         rng = generator(seed, "crash", spec.index)
         self._moments = {seat: _moment(rng) for seat in range(len(spec.agent_ids)) if rng.random() < faults.crash}
         self._silent = rng.random() < 0.5  # nobody notices that the process died
@@ -113,7 +117,7 @@ class FaultyBus:
         """Send a message; it may arrive later, twice or never."""
         seat = sender.seat
         if seat == REFEREE:
-            self._note(message)
+            self._note(to, message)
             self._bus.send(sender, to, message)
             return
         if seat in self.crashed:
@@ -133,10 +137,14 @@ class FaultyBus:
         """Return what it has carried."""
         return self._bus.statistics()
 
-    def _note(self, message: AnyMessage) -> None:
-        if self._slow and type(message) is Update and isinstance(message.message, (YourTurn, PhaseOpen)):
-            ask = message.message
-            self._deadlines[ask.turn] = self._clock.now() + ask.remaining
+    def _note(self, to: Address, message: AnyMessage) -> None:
+        assert type(message) is Update
+        self.after_the_end |= self.told[to.seat] > 0
+        what = message.message
+        if isinstance(what, (YourTurn, PhaseOpen)):
+            self._deadlines[what.turn] = self._clock.now() + what.remaining
+        elif type(what) is MatchEnd:
+            self.told[to.seat] += 1
 
     def _hold(self, sender: Address, to: Address, act: Act) -> None:
         now = self._clock.now()

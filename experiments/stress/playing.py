@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
@@ -14,7 +14,7 @@ from experiments.stress.faults import Faults, FaultyBus
 from experiments.stress.watching import Entry, Violation, Watched, check_record
 from sim.bus import Address
 from sim.clock import Clock, run_virtual
-from sim.errors import DeadlockError
+from sim.errors import DeadlockError, describe
 from sim.judge import Judge
 from sim.record import MatchRecord
 from sim.referee import Referee
@@ -44,7 +44,7 @@ def play_match(plan: Plan, index: int, faults: Faults) -> tuple[Tally, Found | N
     try:
         run_virtual(playing.play(), explore=derive(plan.seed, "schedule", index))
     except DeadlockError as error:
-        playing.violation = Violation("deadlock", str(error))
+        playing.violation = playing.violation or Violation("deadlock", str(error))
     tally = playing.finish()
     violation = playing.violation
     return tally, None if violation is None else Found(index, violation, playing.watched.items)
@@ -69,7 +69,9 @@ class _Playing:
         host = bus.host = AgentHost(lambda address: point.agents[address.seat], bus, clock, lambda address: types)
         for seat in range(len(spec.agent_ids)):
             bus.attach(Address(spec.index, seat), bus.receive)
-        ended: asyncio.Future[MatchRecord] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._failed)
+        ended: asyncio.Future[MatchRecord] = loop.create_future()
         referee = Referee(spec, point.game, bus, clock, ended.set_result, reactive=point.reactive)
         referee.judge = cast(Judge, self.watched)
         referee.open()
@@ -78,12 +80,20 @@ class _Playing:
         finally:
             await host.close()
 
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """A callback raised: that of a referee, a host or a bus, for agents are asked within a `try`."""
+        if self.violation is None and "handle" in context and "exception" in context:
+            self.violation = Violation("process", describe(context["exception"]))
+
     def finish(self) -> Tally:
         """Check the record; return what happened in all."""
         watched, record, bus = self.watched, self._record, self._bus
         self.violation = watched.violation or self.violation
         if self.violation is None and record is not None:
             self.violation = check_record(record, self._point.game)
+            if bus.after_the_end or set(bus.told) != {1}:
+                text = f"every seat is told once of the end, and then nothing: {bus.told}"
+                self.violation = self.violation or Violation("referee", text)
         tally, carried = watched.tally, bus.statistics()
         tally.add("matches")
         tally.add("items", len(watched.items))

@@ -34,7 +34,7 @@ class Violation(msgspec.Struct, frozen=True):
 
     Attributes:
         kind: "rules" (`State.check`), "raised" (the rules raised), "referee" (an invariant of the house), "record" (a
-            record that cannot be judged again), "endless" or "deadlock".
+            record that cannot be judged again), "endless", "deadlock", or "process" (what carries a match raised).
         text: What did not hold.
     """
 
