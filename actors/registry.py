@@ -13,6 +13,7 @@ from typing import Any, Final, get_type_hints
 import msgspec
 
 from actors.agent import Agent
+from actors.doc_text import parameter_text, summary
 from actors.scripted.bargaining.concession import Boulware, Conceder, Linear, TimeDependent, TitForTat
 from actors.scripted.bargaining.exchange import DoubleAuction, NashSplitter, Rubinstein, ZeroIntelligenceTrader
 from actors.scripted.bargaining.shopping import Shopper
@@ -24,7 +25,7 @@ from actors.scripted.principal_agent.worker import BestResponseWorker, Shirker
 from actors.scripted.provision_point.collusion import Colluder
 from actors.scripted.provision_point.contributors import Coordinator, FreeRider, RationalContributor, ZeroIntelligence
 from actors.scripted.provision_point.pledge import Pledger
-from actors.type_text import type_text
+from actors.type_text import type_text, value_text
 from sim.errors import ConfigError, nearest
 
 AGENTS: Final[Mapping[str, type[Agent]]] = MappingProxyType(
@@ -68,11 +69,13 @@ class Parameter(msgspec.Struct, frozen=True):
         name: Its name.
         type: What it takes, in words.
         default: Its default as text; None when it must be given.
+        about: What it means, in one sentence.
     """
 
     name: str
     type: str
     default: str | None
+    about: str = ""
 
 
 class AgentInfo(msgspec.Struct, frozen=True):
@@ -139,12 +142,16 @@ def describe_agent(kind: str) -> AgentInfo:
         ConfigError: There is no such kind.
     """
     cls = find_agent(kind)
-    summary = (inspect.getdoc(cls) or "").partition("\n")[0]
     parameters = tuple(
-        Parameter(name, type_text(hint), None if default is msgspec.NODEFAULT else _default_text(default))
+        Parameter(
+            name,
+            type_text(hint),
+            None if default is msgspec.NODEFAULT else value_text(default),
+            parameter_text(cls, name),
+        )
         for name, (hint, default) in _parameters(cls).items()
     )
-    return AgentInfo(kind, tuple(getattr(cls, "games", ())), summary, parameters)
+    return AgentInfo(kind, tuple(getattr(cls, "games", ())), summary(cls), parameters)
 
 
 def _imported(path: str) -> type[Agent]:
@@ -223,9 +230,3 @@ def _wrong_value(
     return ConfigError(
         f"{key}={options[key]!r}: option of agent {kind}; allowed is {type_text(parameters[key][0])}{inside}"
     )
-
-
-def _default_text(default: Any) -> str:
-    if default is None:
-        return "null"
-    return str(default).lower() if isinstance(default, bool) else str(default)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
+import msgspec
+
 _WORDS: Final[Mapping[Any, str]] = MappingProxyType(
     {int: "whole number", float: "number", str: "text", bool: "true or false", NoneType: "null"}
 )
@@ -13,7 +15,7 @@ _SIGNS: Final = MappingProxyType({"gt": ">", "ge": ">=", "lt": "<", "le": "<="})
 
 
 def type_text(kind: Any) -> str:
-    """Say a type as people read it: "full or simple", "number >= 0 or null", "list of 2: number"."""
+    """Say a type as people read it: "full or simple", "number >= 0 or null", "list of 2: number", or "{low, high}"."""
     if kind in _WORDS:
         return _WORDS[kind]
     origin, args = get_origin(kind), get_args(kind)
@@ -29,7 +31,21 @@ def type_text(kind: Any) -> str:
         return f"list of {type_text(args[0])}"
     if origin is dict:
         return f"mapping of {type_text(args[0])} to {type_text(args[1])}"
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return f"{{{', '.join(field.encode_name for field in msgspec.structs.fields(kind))}}}"
     return kind.__name__ if isinstance(kind, type) else str(kind).replace("typing.", "")
+
+
+def value_text(value: Any) -> str:
+    """Write a value as a setting has it: "null", "true", "[1.0, 2.0]", "{low: 1}"."""
+    plain = msgspec.to_builtins(value)
+    if isinstance(plain, dict):
+        return f"{{{', '.join(f'{key}: {value_text(held)}' for key, held in plain.items())}}}"
+    if isinstance(plain, list | tuple):
+        return f"[{', '.join(map(value_text, plain))}]"
+    if plain is None:
+        return "null"
+    return str(plain).lower() if isinstance(plain, bool) else str(plain) or "''"
 
 
 def _bounds(metadata: tuple[Any, ...]) -> str:

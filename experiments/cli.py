@@ -132,16 +132,21 @@ def resume(run_path: RunPath) -> None:
 
 
 @app.command()
-def games(as_json: AsJson = False) -> None:
-    """List the games, with their parameters and actions."""
+def games(
+    name: Annotated[
+        str | None, typer.Argument(help="One of them: its id, such as bargaining, or its file.", metavar="NAME")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the games and their files; of one, tell the rules by role, parameters, actions and what agents see."""
     from experiments.catalog import print_games
 
-    print_games(as_json=as_json)
+    print_games(name, as_json=as_json)
 
 
 @app.command()
 def agents(as_json: AsJson = False) -> None:
-    """List the agents, with their parameters."""
+    """List the agents by the game that they play, with their options."""
     from experiments.catalog import print_agents
 
     print_agents(as_json=as_json)

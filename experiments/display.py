@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from rich import box
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -70,6 +70,27 @@ def print_json(value: Any) -> None:
 def print_line(text: str, style: str = "") -> None:
     """Print text as it is: no markup, no line of it broken."""
     console.print(Text(text, style=style), soft_wrap=True)
+
+
+PAGE = 100
+"""Columns of a text that is read: lines of more are hard to follow."""
+
+
+def print_page(page: RenderableType, width: int | None = None) -> None:
+    """Print something that is laid out, in `PAGE` columns at most; without trailing blanks where it is not a terminal.
+
+    Args:
+        page: What is printed.
+        width: How many columns it has instead.
+    """
+    width = min(console.width, PAGE) if width is None else width
+    wide = Console(width=width, highlight=False)
+    if wide.is_terminal:
+        wide.print(page)
+        return
+    with wide.capture() as captured:
+        wide.print(page)
+    print_line("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 # ── results ─────────────────────────────────────────────────────────────────────────────────────────────

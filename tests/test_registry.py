@@ -180,6 +180,17 @@ def test_every_kind_is_described_with_its_parameters() -> None:
     assert infos["colluder"].parameters[0].type == "list of text"
 
 
+def test_every_option_is_explained_by_a_sentence_of_the_docstring_it_comes_from() -> None:
+    infos = {info.kind: {p.name: p.about for p in info.parameters} for info in describe_agents()}
+    for kind, options in infos.items():
+        for name, about in options.items():
+            assert about.endswith("."), f"{kind}.{name} is not explained"
+            assert not about.startswith("As in"), f"{kind}.{name} is explained elsewhere"
+    assert infos["boulware"]["exponent"] == "How readily it concedes (beta)."
+    assert infos["nash_splitter"]["firm"].startswith("Whether it talks firmly")
+    assert "; null: an even one." in infos["colluder"]["share"]
+
+
 def test_a_users_agent_is_described_too(path: str) -> None:
     info = describe_agent(path + "Trader")
     assert (info.summary, info.games) == ("Trades.", ())

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec import Meta
 
-from actors.type_text import type_text
+from actors.type_text import type_text, value_text
 from sim.games.bargaining import Buyer
 from sim.games.provision_point import ProvisionPointGame
 
@@ -29,10 +29,16 @@ def test_parameters_of_a_game_are_said_in_words() -> None:
         (None | Annotated[float, Meta(gt=0)], "number > 0 or null"),
         (Annotated[str, Meta(min_length=1)], "text"),
         (tuple[int, ...], "list of whole number"),
-        (dict[str, Buyer] | None, "mapping of text to Buyer or null"),
+        (dict[str, Buyer] | None, "mapping of text to {max_price, about, weights} or null"),
         (bool, "true or false"),
         (Any, "Any"),
     ],
 )
 def test_bounds_lists_and_structs_are_said_in_words(kind: Any, said: str) -> None:
     assert type_text(kind) == said
+
+
+def test_values_are_written_as_settings_have_them() -> None:
+    held = [None, True, 1.5, "a", "", (0.0, 150.0), {"low": 1, "options": ("a",)}]
+    said = ["null", "true", "1.5", "a", "''", "[0.0, 150.0]", "{low: 1, options: [a]}"]
+    assert [value_text(value) for value in held] == said
