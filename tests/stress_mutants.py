@@ -10,7 +10,9 @@ from msgspec import field
 
 from actors.agent import Agent, Answer
 from actors.turn import Turn
-from sim.game import ActionType, State
+from sim.game import ActionType, Outcome, State
+from sim.games.principal_agent import PrincipalAgentGame, bounty
+from sim.games.principal_agent.bounty import BountyState
 from sim.games.provision_point import ProvisionPointGame, SubmitCommitment, full
 from sim.games.provision_point.full import FullState
 
@@ -68,3 +70,17 @@ class WildDefault(ProvisionPointGame, frozen=True, kw_only=True):
 
 def _as(kind: type[FullState], state: FullState) -> FullState:
     return kind(**{name: getattr(state, name) for name in state.__struct_fields__})
+
+
+class DoubleAwardState(BountyState, kw_only=True):
+    """Waits for everybody, and pays whoever is good: two deliverables that cross are both paid."""
+
+    def outcome(self) -> Outcome | None:
+        everybody = self.posting.over or all(line.over for line in self.lines)
+        return super().outcome() if everybody else None
+
+
+class DoubleAward(PrincipalAgentGame, frozen=True, kw_only=True):
+    def start(self, agent_ids: tuple[str, ...], rng: Random) -> State:
+        state = bounty.start(self, agent_ids)
+        return DoubleAwardState(**{name: getattr(state, name) for name in state.__struct_fields__})

@@ -173,6 +173,16 @@ def test_rules_that_raise_in_a_default_are_found_by_crashes_and_by_nothing_else(
     assert "IllegalAction" in found.violation.text and "full.py" in found.violation.text
 
 
+def test_deliverables_that_cross_are_shrunk_to_those_that_are_paid_too_many() -> None:
+    given = asked("principal_agent", "+game.class='stress_mutants:DoubleAward'", matches=30)
+    _, found = stress(given)
+    assert found is not None and found.violation.text.startswith("awards to")
+    plan, _ = given.config.plan()
+    shrunk = shrink(plan.point(found.index).game, plan.spec(found.index), found.items, found.violation)
+    assert shrunk is not None  # a contract, and of each of three workers an acceptance, a deliverable and its score
+    assert [type(item).__name__ for _, _, item in shrunk.entries] == ["Act"] * (1 + 3 * 3)
+
+
 def test_the_first_violation_is_the_same_however_many_processes_play(conf: Path) -> None:
     faults = {"slow": 0.0, "crash": 0.1}
     alone, together = (
