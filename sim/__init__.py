@@ -14,11 +14,13 @@ from sim.errors import (
     RunError,
     TooLarge,
 )
-from sim.game import ActionType, Game, MessageOnly, Outcome, Pass, Phase
+from sim.game import ActionType, Game, MessageOnly, Outcome, Pass, Phase, State
 from sim.games.bargaining import BargainingGame
+from sim.games.coalition import CoalitionGame
 from sim.games.principal_agent import PrincipalAgentGame
 from sim.games.provision_point import ProvisionPointGame
 from sim.messages import Message
+from sim.paced import Call, Notice, PacedState
 from sim.record import MatchRecord, MatchSpec
 from sim.referee import Referee
 from sim.replay import rejudge
@@ -27,7 +29,9 @@ __all__ = [
     "ActionType",
     "Address",
     "BargainingGame",
+    "Call",
     "Clock",
+    "CoalitionGame",
     "CodecError",
     "ConfigError",
     "DeadlockError",
@@ -41,7 +45,9 @@ __all__ = [
     "MatchSpec",
     "Message",
     "MessageOnly",
+    "Notice",
     "Outcome",
+    "PacedState",
     "Pass",
     "Phase",
     "PrincipalAgentGame",
@@ -50,6 +56,7 @@ __all__ = [
     "RecordMismatch",
     "Referee",
     "RunError",
+    "State",
     "TooLarge",
     "UnreliableBus",
     "VirtualLoop",

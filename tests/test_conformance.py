@@ -55,6 +55,12 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
             "sellers": {n: {"min_price": [2, 6], "list_price": [8, 9]} for n in ("sue", "sam", "sid")},
         },
     ],
+    "coalition": [
+        {"tasks": 2},
+        {"tasks": [{"at": 0, "value": 30, "quorum": 2, "requires": []}], "discoverers": "all"},
+        {"tasks": 3, "seconds": 20, "max_versions": 2, "horizon": 5.0, "exclusive": False, "discoverers": 2},
+        {"max_turns": 3},
+    ],
 }
 
 
@@ -79,7 +85,17 @@ def gains_from_trade(state: Any, outcome: Outcome) -> float | None:
     return sum(deal["max_surplus"] for deal in outcome.figures["deals"])
 
 
-BUDGETS = {"provision-point": provision_budget, "principal-agent": nothing_is_made, "bargaining": gains_from_trade}
+def shared_out_less_costs(state: Any, outcome: Outcome) -> float | None:
+    """Members of active coalitions share what was allocated, and bear their costs."""
+    return float(outcome.figures["allocated"] - outcome.figures["costs"])
+
+
+BUDGETS = {
+    "provision-point": provision_budget,
+    "principal-agent": nothing_is_made,
+    "bargaining": gains_from_trade,
+    "coalition": shared_out_less_costs,
+}
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,12 @@ from types import MappingProxyType
 from sim.errors import ConfigError, nearest
 from sim.game import Game
 from sim.games.bargaining import BargainingGame
+from sim.games.coalition import CoalitionGame
 from sim.games.principal_agent import PrincipalAgentGame
 from sim.games.provision_point import ProvisionPointGame
 
 GAMES: Mapping[str, type[Game]] = MappingProxyType(
-    {kind.game_id: kind for kind in (ProvisionPointGame, PrincipalAgentGame, BargainingGame)}
+    {kind.game_id: kind for kind in (ProvisionPointGame, PrincipalAgentGame, BargainingGame, CoalitionGame)}
 )
 """The games of the product, by id. Read-only: other games are passed as objects or by import path."""
 

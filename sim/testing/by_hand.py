@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Sequence
+from math import inf
 from typing import Any, TypeAlias
 
 import msgspec
@@ -158,10 +159,16 @@ class MatchByHand:
         self._deliver()
         return rejection
 
+    def stalled(self) -> bool:
+        """Return whether nobody is asked, and time alone goes on."""
+        state = self.judge.state
+        return isinstance(state, PacedState) and state.alarm < inf and not self.open_turns()
+
     def lapse(self) -> None:
-        """Let time pass to the next deadline, and read it."""
-        open_ = self.judge.open_turns()
-        deadline = min(turn.deadline for turn in open_)  # the judge's own may be that of a turn that is over
+        """Let time pass to the next deadline or alarm, and read it."""
+        open_, state = self.judge.open_turns(), self.judge.state
+        times = [turn.deadline for turn in open_]  # the judge's own may be that of a turn that is over
+        deadline = min([*times, state.alarm] if isinstance(state, PacedState) else times)
         self.now = max(self.now, deadline)
         self.lapsed.update(turn.id for turn in open_ if turn.deadline <= deadline)
         self.read(REFEREE, Deadline(deadline))

@@ -63,8 +63,8 @@ def play_randomly(match: MatchByHand, rng: Random, *, lapses: float = 0.05) -> M
         if match.outcome is not None:
             return match.record()
         turns = match.open_turns()
-        assert turns, "no turn is open and the match is not over"
-        if rng.random() < lapses:
+        assert turns or match.stalled(), "no turn is open and the match is not over"
+        if not turns or rng.random() < lapses:
             match.lapse()
             continue
         match.now += rng.random() * 1e-3 * game.turn_timeout
@@ -78,7 +78,10 @@ def play_randomly(match: MatchByHand, rng: Random, *, lapses: float = 0.05) -> M
 def random_step(match: MatchByHand, rng: Random) -> None:
     """Have one seat that is asked answer at random; now and then its turn lapses instead."""
     turns = match.open_turns()
-    assert turns, "no turn is open and the match is not over"
+    assert turns or match.stalled(), "no turn is open and the match is not over"
+    if not turns:
+        match.lapse()
+        return
     seat, turn = rng.choice(turns)
     ask = match.ask(seat, turn)
     assert ask is not None

@@ -181,6 +181,8 @@ def check_patience(game: Game, ids: tuple[str, ...], seed: int) -> None:
     for _ in range(rng.randint(0, 5)):
         if match.outcome is None:
             random_step(match, rng)
+    while match.outcome is None and match.stalled():
+        match.lapse()
     if match.outcome is not None:
         return
     seat, turn = rng.choice(match.open_turns())
