@@ -47,7 +47,8 @@ def print_tally(asked: Asked, tally: Tally, seconds: float, broken: str | None) 
     """Print what happened in a run."""
     count = tally["matches"]
     state = "all invariants hold" if broken is None else f"broken: {broken}"
-    what = f"{asked.name} · {count:,} match{'es' if count != 1 else ''} · seed {asked.config.seed} · {asked.clock} time · {asked.runtime}"
+    played = f"{count:,} match{'es' if count != 1 else ''}"
+    what = f"{asked.name} · {played} · seed {asked.config.seed} · {asked.clock} time · {asked.runtime}"
     print_line(what, "bold")
     print_line(state, "green" if broken is None else "bold red")
     console.print()
