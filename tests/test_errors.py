@@ -24,9 +24,10 @@ SAMPLES = [
 ]
 
 PUBLIC = """
-ActionType Address BargainingGame Clock CodecError ConfigError DeadlockError Delivery Game IllegalAction Inbox
-InboxFull LocalBus MatchRecord MatchSpec Message MessageOnly Outcome Pass Phase PrincipalAgentGame ProvisionPointGame
-QuorumError RecordMismatch Referee RunError TooLarge UnreliableBus VirtualLoop rejudge run_virtual
+ActionType Address BargainingGame Call Clock CoalitionGame CodecError ConfigError DeadlockError Delivery Game
+IllegalAction Inbox InboxFull LocalBus MatchRecord MatchSpec Message MessageOnly Notice Outcome PacedState Pass Phase
+PrincipalAgentGame ProvisionPointGame QuorumError RecordMismatch Referee RunError State TooLarge UnreliableBus
+VirtualLoop rejudge run_virtual
 """
 
 
