@@ -316,7 +316,7 @@ def test_a_judge_that_breaks_a_promise_is_found(
 
 
 def test_a_match_that_does_not_end_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.stress.watching.MOST_ITEMS", 0.01)
+    monkeypatch.setattr("experiments.stress.watching.MOST_ITEMS", 10)
     _, found = one_match(asked("provision_point"))
     assert found is not None and found.violation.kind == "endless"
 

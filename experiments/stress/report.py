@@ -53,7 +53,7 @@ def print_tally(asked: Asked, tally: Tally, seconds: float, broken: str | None) 
     print_line(state, "green" if broken is None else "bold red")
     console.print()
     made = table("", "count", "per match", right=("count", "per match"))
-    for name, value, end in _table_rows(tally):
+    for name, value, end in _table_rows(asked.name.partition("/")[0], tally):
         made.add_row(name, f"{value:,}", f"{value / count:,.3f}" if count else "", end_section=end)
     console.print(made)
     console.print()
@@ -62,7 +62,7 @@ def print_tally(asked: Asked, tally: Tally, seconds: float, broken: str | None) 
     print_line(f"{tally['items']:,} items checked · {count / seconds:,.0f} matches/s")
 
 
-def _table_rows(tally: Tally) -> Iterator[tuple[str, int, bool]]:
+def _table_rows(game: str, tally: Tally) -> Iterator[tuple[str, int, bool]]:
     """Yield the rows of the table: (what, how many, whether a group ends); what did not happen is left out."""
     groups = []
     for head, parts in _ROWS.items():
@@ -76,7 +76,8 @@ def _table_rows(tally: Tally) -> Iterator[tuple[str, int, bool]]:
                 rows.extend(_late_rows(tally))
         groups.append(rows)
     if tally.races:
-        groups.append([(name.replace("_", " "), count) for name, count in sorted(tally.races.items())])
+        own = sorted(tally.races.items())
+        groups.append([(f"{game}: {name.replace('_', ' ')}", count) for name, count in own])
     for group in groups:
         for number, (name, count) in enumerate(group):
             yield name, count, number == len(group) - 1

@@ -11,6 +11,7 @@ import msgspec
 from experiments.stress.watching import Broken, Entry, Violation, Watched, check_record
 from sim.game import Game
 from sim.messages import Act, Deadline, Forfeit, ToReferee, ToSeat
+from sim.paced import PacedState
 from sim.record import MatchSpec
 
 Witness = Callable[[Watched, Entry | None, list[tuple[int, ToSeat | None]], int], None]
@@ -106,7 +107,9 @@ def _fitted(watched: Watched, step: Step) -> Entry | None:
     """Return an item as it can be read now: it quotes a turn of this match, and time does not run backwards."""
     item, now = step.item, max(step.time, watched.log.now)
     if isinstance(item, Deadline):
-        first = min((turn.deadline for turn in watched.open_turns()), default=watched.deadline)
+        first = min((turn.deadline for turn in watched.open_turns()), default=inf)
+        if isinstance(watched.state, PacedState):
+            first = min(first, watched.state.alarm)
         if first == inf:
             return None
         at = max(item.at, first)

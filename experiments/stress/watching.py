@@ -25,8 +25,8 @@ from sim.replay import rejudge
 Entry: TypeAlias = tuple[float, int, ToReferee]
 """An item of the inbox as it was read: (seconds of the match, who really sent it, the item)."""
 
-MOST_ITEMS = 20
-"""Items for each turn that a match may have, beyond which it is taken not to end."""
+MOST_ITEMS = 250_000
+"""Items of one match beyond which it is taken not to end."""
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ class Watched:
         self.asked: dict[int, Asked] = {}
         self.tally = Tally()
         self.violation: Violation | None = None
-        self._most = MOST_ITEMS * (game.max_turns + 10)
+        self._most = MOST_ITEMS
         self._checked = 0
         self._time = 0.0
         self._told: set[int] = set()
