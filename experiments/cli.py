@@ -224,6 +224,41 @@ def stress(
 
 
 @app.command()
+def check(
+    game: Annotated[str, typer.Argument(metavar="GAME", help="coalition.")],
+    agents: Annotated[int, typer.Option(help="Agents.")] = 3,
+    quorum: Annotated[int, typer.Option(help="Signatures that make consensus.")] = 2,
+    versions: Annotated[int, typer.Option(help="Versions that a formation may have.")] = 2,
+    formations: Annotated[int, typer.Option(help="Formations for the one exclusive task.")] = 1,
+    drops: Annotated[int, typer.Option(help="Messages that may be lost, in all.")] = 1,
+    duplicates: Annotated[int, typer.Option(help="Messages that may arrive twice, in all.")] = 0,
+    commit: Annotated[str, typer.Option(help="Whether agents commit: both, always or never.")] = "both",
+    max_states: Annotated[int, typer.Option(help="States after which the search gives up.")] = 2_000_000,
+    as_json: AsJson = False,
+) -> None:
+    """Search every order in which a small world's messages can be read, for one in which an invariant does not hold.
+
+    Prints how many states there are, and the shortest counterexample. Exit code 1 where something does not hold, 3
+    where the search gave up.
+    """
+    from experiments.modelcheck.report import print_check
+
+    code = print_check(
+        game,
+        as_json=as_json,
+        agents=agents,
+        quorum=quorum,
+        versions=versions,
+        formations=formations,
+        drops=drops,
+        duplicates=duplicates,
+        commit=commit,
+        max_states=max_states,
+    )
+    raise typer.Exit(code)
+
+
+@app.command()
 def bench(
     as_json: AsJson = False,
     quick: Annotated[bool, typer.Option(help="Hardly any work: the shape of the figures, not their values.")] = False,

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from commands import quorum
 from mutants import MUTANTS, Mutant
 
 from experiments.modelcheck import Config, Report, check
@@ -202,3 +203,33 @@ def test_making_a_world_canonical_twice_changes_nothing() -> None:
         world = small.places.world(place)
         canonical(world, CORE)
         assert small.places.number(world) == place
+
+
+# ── the command ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_command_states_what_was_searched_and_that_it_holds() -> None:
+    ended = quorum("check", "coalition", "--versions", "1", "--drops", "0")
+    assert ended.code == 0
+    assert ended.out.startswith("quorum 2, 3 agents, 1 version, 1 formation, 0 drops, 0 duplicates, commit both\n")
+    assert ended.out.endswith("every invariant holds in every state\n")
+
+
+def test_the_command_says_when_the_cap_stopped_it() -> None:
+    ended = quorum("check", "coalition", "--max-states", "100")
+    assert ended.code == 3
+    assert "stopped at 100 states" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["coalitin"], "did you mean coalition?"),
+        (["coalition", "--commit", "perhaps"], "commit='perhaps': allowed is both or always or never"),
+        (["coalition", "--agents", "0"], "agents=0: 1 or more is needed"),
+    ],
+)
+def test_a_wrong_option_is_one_line(arguments: list[str], text: str) -> None:
+    ended = quorum("check", *arguments)
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert text in ended.err

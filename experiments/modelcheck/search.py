@@ -45,8 +45,9 @@ class Report(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         config = self.config
-        sizes = f"{config.agents} agents, quorum {config.quorum}, {config.versions} versions, {config.formations}"
-        sizes += f" formations, {config.drops} drops, {config.duplicates} duplicates, commit {config.commit}"
+        words = ("agents", "versions", "formations", "drops", "duplicates")
+        counts = [_count(getattr(config, word), word) for word in words]
+        sizes = f"quorum {config.quorum}, {', '.join(counts)}, commit {config.commit}"
         figures = f"{self.states:,} states ({self.places:,} of the rules), {self.transitions:,} transitions"
         lines = [sizes, f"{figures}, depth {self.depth}, {self.seconds:.1f} s"]
         if self.broken is not None:
@@ -57,6 +58,10 @@ class Report(msgspec.Struct, frozen=True):
         else:
             lines.append(f"stopped at {config.max_states:,} states; every invariant holds in these")
         return "\n".join(lines)
+
+
+def _count(number: int, words: str) -> str:
+    return f"{number} {words.removesuffix('s') if number == 1 else words}"
 
 
 class _Found(Exception):
