@@ -119,7 +119,7 @@ def test_a_search_that_is_cut_off_says_so() -> None:
 
 def test_a_report_is_short_where_all_is_well() -> None:
     text = str(searched(Config(agents=1, quorum=1)))
-    assert "1 agents, quorum 1" in text
+    assert "quorum 1, 1 agent" in text
     assert text.endswith("every invariant holds in every state")
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from experiments.config import convert
 from experiments.display import print_json, print_line
-from experiments.mistakes import nearest
 from experiments.modelcheck.config import Config
 from experiments.modelcheck.search import check
-from sim.errors import ConfigError
+from sim.errors import ConfigError, nearest
 
 GAMES = ("coalition",)
 """Games whose rules can be searched."""
