@@ -215,6 +215,7 @@ def _results_table(points: Sequence[stats.PointFigures]) -> Table:
     if all(p.success is None for p in points):
         del columns[goal]
     faults = [kind for kind in _FAULTS if any(getattr(seat, kind) for point in points for seat in point.seats)]
+    faults = [] if faults == ["late"] else faults  # where all else is well, it is nobody's fault
     of_seats = ("mean payoff", "± 95 %", *faults)
     made = table(*labels, *columns, "seat", *of_seats, right=(*columns, *of_seats))
     for row, point in enumerate(points):
@@ -231,7 +232,7 @@ def _results_table(points: Sequence[stats.PointFigures]) -> Table:
     return made
 
 
-_FAULTS = ("timeouts", "forfeits", "rejected")
+_FAULTS = ("timeouts", "forfeits", "rejected", "late")
 """Figures of a seat that are 0 as long as its agent answers as it should."""
 
 

@@ -26,7 +26,8 @@ class SeatFigures(msgspec.Struct, frozen=True):
         half_width: Half the width of the 95 % interval of the mean (normal approximation); None for one match.
         timeouts: Turns that it let lapse.
         forfeits: Turns that it forfeited, because its agent raised, was refused too often or was lost.
-        rejected: Submissions of it that were refused, as far as they are written down.
+        rejected: Submissions of it that were refused, as far as they are written down, but for those that were late.
+        late: Submissions of it that came when their turn was over: it lapsed, or a conversation was closed by others.
     """
 
     agent_id: str
@@ -35,6 +36,7 @@ class SeatFigures(msgspec.Struct, frozen=True):
     timeouts: int = 0
     forfeits: int = 0
     rejected: int = 0
+    late: int = 0
 
 
 class PointFigures(msgspec.Struct, frozen=True):
@@ -150,13 +152,15 @@ def _seats(database: duckdb.DuckDBPyConnection) -> dict[int, list[SeatFigures]]:
 
 
 def _faults(database: duckdb.DuckDBPyConnection) -> dict[tuple[int, int], tuple[int, ...]]:
-    """Count the turns that lapsed, those that were forfeited and what was rejected, by point and seat."""
+    """Count turns that lapsed and that were forfeited, what was rejected and what was late, by point and seat."""
     rows = database.execute(
         """
         select point, seat, count(*) filter (kind = 'timeout'), count(*) filter (kind = 'forfeit'),
-               count(*) filter (kind = 'rejected')
-        from events join matches using (match_id)
-        where kind in ('timeout', 'forfeit', 'rejected')
+               count(*) filter (kind = 'rejected' and code is distinct from 'late'),
+               count(*) filter (kind = 'rejected' and code = 'late')
+        from (select match_id, seat, kind, json_extract_string(body, '$.code') as code from events
+              where kind in ('timeout', 'forfeit', 'rejected'))
+             join matches using (match_id)
         group by point, seat
         """
     ).fetchall()

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
-from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from experiments.display import console, print_line
+from experiments.display import print_line, print_page
+from experiments.ending import ending
 from experiments.results import Run
+from experiments.words import clean, fields_text
 
 WIDTH = 100
-"""Columns of a transcript; fewer where the terminal has fewer."""
+"""Columns of a transcript where neither COLUMNS nor a terminal says how many there are."""
+
+Event = tuple[dict[str, Any], dict[str, Any]]
+"""A row of the table of events, and its body."""
 
 
 def print_transcript(run: Run, match: str) -> None:
@@ -25,17 +32,28 @@ def print_transcript(run: Run, match: str) -> None:
     """
     rows = list(run.events(match).iter_rows(named=True))
     agent_ids = run.match(match)["seats"]
-    events = [(row, msgspec.json.decode(row["body"])) for row in rows]
+    events: list[Event] = [(row, msgspec.json.decode(row["body"])) for row in rows]
     print_line(f"{rows[0]['match_id']} · {events[0][1].get('game', '?')}", "bold")
-    page = Console(width=min(console.width, WIDTH) if console.is_terminal else WIDTH, highlight=False)
-    page.print(_facts(events, agent_ids))
-    page.print(_course(events, max(map(len, [*agent_ids, "referee"]))))
+    width = _width()
+    print_page(_facts(events, agent_ids), width)
+    print_page(_course(events, max(map(len, [*agent_ids, "referee"]))), width)
     for row, body in events:
         if row["kind"] == "end":
-            page.print(_end(body, agent_ids))
+            print_page(ending(body, agent_ids, width), width)
 
 
-def _facts(events: list[tuple[dict[str, Any], dict[str, Any]]], agent_ids: list[str]) -> Table:
+def _width() -> int:
+    """Return how many columns there are: as COLUMNS says, or a terminal that one of the standard streams is."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdigit() and int(said) > 0:
+        return int(said)
+    for stream in (1, 2, 0):
+        with suppress(OSError):
+            return os.get_terminal_size(stream).columns or WIDTH
+    return WIDTH
+
+
+def _facts(events: list[Event], agent_ids: list[str]) -> Table:
     """Return who plays: seat, role, and what the seat alone was told."""
     opened = [(row, body) for row, body in events if row["kind"] == "open"]
     roles: list[str] = next((body["roles"] for row, body in opened if not row["recipients"]), [])
@@ -43,18 +61,23 @@ def _facts(events: list[tuple[dict[str, Any], dict[str, Any]]], agent_ids: list[
     made = _grid(2, max(map(len, agent_ids)), max([0, *map(len, roles)]))
     for seat, agent_id in enumerate(agent_ids):
         role = roles[seat] if seat < len(roles) else ""
-        facts = _fields(told.get(agent_id) or {})
+        facts = fields_text(told.get(agent_id) or {})
         line = Text.assemble(("PRIVATE ", "yellow"), facts) if facts else Text("")
         made.add_row("", Text(agent_id, style="bold"), Text(role, style="dim"), line)
     return made
 
 
-def _course(events: list[tuple[dict[str, Any], dict[str, Any]]], seat_width: int) -> Table:
+def _course(events: list[Event], seat_width: int) -> Table:
     """Return what happened, a row for each event."""
     made = _grid(9, 3, seat_width)
     several = any(body.get("thread", 0) > 1 for row, body in events if row["kind"] in _SAY)
+    repeated = Counter(fault for row, body in events if (fault := _fault(row, body)) is not None)
+    told: set[_Fault] = set()
     last_round = None
     for row, body in events:
+        fault = _fault(row, body)
+        if fault in told:
+            continue
         if row["kind"] == "phase":
             last_round = None
             made.add_row("", "", "", "")
@@ -65,10 +88,23 @@ def _course(events: list[tuple[dict[str, Any], dict[str, Any]]], seat_width: int
             last_round = last_round if number is None else number
             sender = "?" if row["kind"] == "rejected" and body.get("agent_id") is None else row["sender"]
             said = _SAY[row["kind"]](row, body)
+            if fault is not None:
+                told.add(fault)
+                said.append(f" x {repeated[fault]}" if repeated[fault] > 1 else "", style=said.style or "red")
             if several and body.get("thread"):
                 said = Text.assemble((f"#{body['thread']} {_partners(row)}", "dim"), said)
             made.add_row(_time(row), Text(shown, style="dim"), Text(sender, style="bold"), said)
     return made
+
+
+_Fault = tuple[Any, ...]
+
+
+def _fault(row: dict[str, Any], body: dict[str, Any]) -> _Fault | None:
+    """Return what makes a refused submission the same as another: its seat, its turn and what is said of it."""
+    if row["kind"] != "rejected":
+        return None
+    return row["seat"], body.get("turn"), body.get("thread"), _rejected(row, body).plain
 
 
 def _partners(row: Mapping[str, Any]) -> str:
@@ -89,55 +125,22 @@ def _time(row: Mapping[str, Any]) -> Text:
     return Text(f"{row['time']:.3f} s", style="dim")
 
 
-def _end(body: dict[str, Any], agent_ids: list[str]) -> Group:
-    """Return how the match ended and what each seat got."""
-    head = Text.assemble(("\n" + body["status"], "bold"), f" · {body['trigger']}")
-    lists = {key: value for key, value in body["details"].items() if _is_list_of_entries(value)}
-    details = _fields({key: value for key, value in body["details"].items() if key not in lists})
-    if details:
-        head.append(f" · {details}")
-    gains = [f"{utility:,.2f}" for utility in body["utilities"]]
-    made = _grid(2, max(map(len, agent_ids)))
-    for agent_id, gain in zip(agent_ids, gains, strict=True):
-        made.add_row("", Text(agent_id, style="bold"), Text(gain.rjust(max(map(len, gains)))))
-    return Group(head, *_lines(lists), Text("payoffs"), made, *_figures(body.get("figures") or {}))
-
-
-def _figures(figures: dict[str, Any]) -> list[Text]:
-    """Return what the record alone holds, a line for each figure, and for each entry of a list of them."""
-    lines = _lines(figures)
-    return [Text("figures", style="yellow"), *lines] if lines else []
-
-
-def _lines(fields: Mapping[str, Any]) -> list[Text]:
-    """Return a line for each field, and for each entry of a list of them."""
-    lines = []
-    for key, value in fields.items():
-        entries = value if _is_list_of_entries(value) else [value]
-        lines += [Text.assemble((f"{_clean(key)} ", "dim"), _value(entry)) for entry in entries]
-    return lines
-
-
-def _is_list_of_entries(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
-
-
 def _action(row: dict[str, Any], body: dict[str, Any]) -> Text:
-    text = Text(_clean(body["action"]), style="cyan")
+    text = Text(clean(body["action"]), style="cyan")
     payload = body.get("payload") or {}
-    fields = f"“{_clean(payload['text'])}”" if list(payload) == ["text"] else _fields(payload)
+    fields = f"“{clean(payload['text'])}”" if list(payload) == ["text"] else fields_text(payload)
     if fields:
         text.append(f"  {fields}", style="default")
     hidden = {k: v for k, v in (body.get("private") or {}).items() if (body.get("payload") or {}).get(k) != v}
     if hidden:
-        text.append("  PRIVATE ", style="yellow").append(_fields(hidden), style="default")
+        text.append("  PRIVATE ", style="yellow").append(fields_text(hidden), style="default")
     for message in body.get("messages", ()):
-        text.append(f"\n“{_clean(message)}”", style="default")
+        text.append(f"\n“{clean(message)}”", style="default")
     return text
 
 
 def _message(row: dict[str, Any], body: dict[str, Any]) -> Text:
-    quoted = f"“{_clean(body['text'])}”"
+    quoted = f"“{clean(body['text'])}”"
     if row["visibility"] != "private":
         return Text(quoted)
     to = ", ".join(agent_id for agent_id in row["recipients"] if agent_id != row["sender"])
@@ -145,47 +148,28 @@ def _message(row: dict[str, Any], body: dict[str, Any]) -> Text:
 
 
 def _default(row: dict[str, Any], body: dict[str, Any]) -> Text:
-    error = _clean(body.get("error") or "an error")
+    error = clean(body.get("error") or "an error")
     refused = error.endswith(" rejected answers")
     why = "lets the deadline pass" if row["kind"] == "timeout" else f"gives {error}" if refused else f"raises {error}"
     return Text(f"{why}; counts as {body['action'] or 'no action'}", style="red")
 
 
 def _rejected(row: dict[str, Any], body: dict[str, Any]) -> Text:
-    tried = _clean(body.get("action") or "")
-    fields = _fields(body["payload"]) if isinstance(body.get("payload"), dict) else ""
-    text = Text.assemble((f"REJECTED {body['code']}", "red"), f": {_clean(body['reason'])}")
+    tried = clean(body.get("action") or "")
+    if body["code"] == "late":  # nobody's fault, more often than not
+        return Text(f"late: {tried or 'messages'}", style="dim")
+    fields = fields_text(body["payload"]) if isinstance(body.get("payload"), dict) else ""
+    text = Text.assemble((f"REJECTED {body['code']}", "red"), f": {clean(body['reason'])}")
     return text.append(f"\n{tried}  {fields}".rstrip(), style="dim") if tried else text
-
-
-def _fields(fields: Mapping[str, Any]) -> str:
-    return ", ".join(f"{_clean(key)} = {_value(value)}" for key, value in fields.items() if value is not None)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:,.2f}"
-    if isinstance(value, Mapping):
-        return f"({_fields(value)})" if value else "none"
-    if isinstance(value, list):
-        return ", ".join(map(_value, value)) or "none"
-    return _clean(str(value))
-
-
-def _clean(text: str) -> str:
-    """Return text that does nothing to a terminal: agents may say anything, escape sequences too."""
-    return "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
 
 
 _SAY: dict[str, Any] = {
     "action": _action,
     "message": _message,
-    "notice": lambda row, body: Text(_clean(body["text"]), style="italic"),
+    "notice": lambda row, body: Text(clean(body["text"]), style="italic"),
     "timeout": _default,
     "forfeit": _default,
     "rejected": _rejected,
-    "lost": lambda row, body: Text(f"is lost for the rest of the match: {_clean(body['error'])}", style="red"),
-    "abort": lambda row, body: Text(f"ends the match: {_clean(body['reason'])}", style="red"),
+    "lost": lambda row, body: Text(f"is lost for the rest of the match: {clean(body['error'])}", style="red"),
+    "abort": lambda row, body: Text(f"ends the match: {clean(body['reason'])}", style="red"),
 }

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
+import subprocess
+import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.cli import app, guarded
 from experiments.results import Run
+
+QUORUM = [sys.executable, "-c", "from experiments.cli import main; main()"]
+"""The command as a process of its own."""
 
 
 @dataclass(frozen=True)
@@ -33,3 +40,18 @@ def played(out: Path, *settings: str, matches: int = 6) -> Run:
     ended = quorum("run", f"out={out}", f"num_matches={matches}", *settings)
     assert (ended.code, ended.err) == (0, "")
     return Run(out)
+
+
+def start(*arguments: str | Path, cwd: Path | None = None) -> subprocess.Popen[str]:
+    """Start a command as a process of its own."""
+    root = str(Path(__file__).parents[1])
+    return subprocess.Popen(
+        [*QUORUM, *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": root},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that starts something in the background has it ignore Ctrl-C, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )

@@ -7,12 +7,11 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from commands import played, quorum
+from commands import QUORUM, played, quorum, start
 
 from actors import PassAgent, Turn
 from actors.agent import Answer
@@ -21,26 +20,10 @@ from actors.runtime.plan import Plan, Point, Settings
 from experiments.results import Run
 from sim import ProvisionPointGame
 
-QUORUM = [sys.executable, "-c", "from experiments.cli import main; main()"]
-
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return played(tmp_path_factory.mktemp("cli") / "run", matches=20)
-
-
-def start(*arguments: str | Path, cwd: Path | None = None) -> subprocess.Popen[str]:
-    root = str(Path(__file__).parents[1])
-    return subprocess.Popen(
-        [*QUORUM, *map(str, arguments)],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": root},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A shell that starts something in the background has it ignore Ctrl-C, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
 
 
 def test_a_run_from_start_to_end_in_a_process_of_its_own(tmp_path: Path) -> None:
@@ -262,80 +245,6 @@ def test_a_folder_without_a_manifest_or_with_a_damaged_one_is_one_line(tmp_path:
     ended = quorum(command, tmp_path)
     assert (ended.code, ended.err.count("\n")) == (2, 1)
     assert f"{tmp_path}/run.yaml is damaged" in ended.err
-
-
-# ── transcripts ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_a_transcript_names_private_messages_and_payoffs_in_100_columns(tmp_path: Path) -> None:
-    run = played(tmp_path / "run", "agents=provision_point/colluders", "game.threshold=120", matches=8)
-    texts = [quorum("show", run.path, str(n)).out for n in range(8)]
-    assert max(len(line) for text in texts for line in text.splitlines()) <= 100
-    assert any("PRIVATE to colluder_2: “Between us:" in text for text in texts)
-    assert all("\x1b" not in text for text in texts)
-    for number, text in enumerate(texts):
-        assert text.startswith(f"m{number:06d} · provision-point\n")
-        assert [line.split()[-1] for line in text.splitlines() if line.startswith("    colluder_1  ")][-1] == (
-            f"{run.payoff_matrix[number, 1]:,.2f}"
-        )
-        for phase in ("announce", "signal", "commit"):
-            assert f"── {phase} ──" in text
-
-
-def test_a_transcript_has_a_line_for_each_worker_and_says_whom_a_conversation_is_with(tmp_path: Path) -> None:
-    bounty = played(tmp_path / "bounty", "game=principal_agent/bounty", matches=1)
-    lines = quorum("show", bounty.path, "0").out.splitlines()
-    assert [line.split()[3].strip(",)") for line in lines if line.startswith("workers (agent_id = ")] == [
-        agent_id for agent_id in bounty.agent_ids if agent_id not in ("maintainer", "reviewer")
-    ]
-    shopping = played(tmp_path / "shopping", "game=bargaining/comparison_shopping", matches=1)
-    text = quorum("show", shopping.path, "0").out
-    assert "#2 to discounter: reply  “" in text and "#3 to buyer: reply  “" in text
-
-
-def test_a_transcript_says_what_was_rejected_late_and_raised(tmp_path: Path) -> None:
-    (tmp_path / "odd.py").write_text(
-        "import asyncio\n"
-        "from actors import Agent, Action, Decision\n"
-        "class Greedy(Agent):\n"
-        "    def decide(self, turn):\n"
-        "        said = ['\\x1b[31mred\\x1b[0m']\n"
-        "        return Decision(Action('submit_commitment', {'amount': -5.0}), said)\n"
-        "class Raises(Agent):\n"
-        "    def decide(self, turn):\n"
-        "        raise ValueError('out of order')\n"
-        "class Sleeps(Agent):\n"
-        "    async def act(self, turn):\n"
-        "        await asyncio.sleep(3600)\n"
-    )
-    settings = ["game=provision_point/simple", "game.max_rounds_commit=1", "runtime.clock=virtual", "num_matches=2"]
-    seats = "agents.seats={greedy: {kind: 'odd:Greedy'}, raises: {kind: 'odd:Raises'}, sleeps: {kind: 'odd:Sleeps'}}"
-    process = start("run", *settings, seats, f"out={tmp_path / 'run'}", cwd=tmp_path)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (0, "")
-    assert "errors" in out
-    assert f"first error: raises: ValueError: out of order; see quorum show {tmp_path / 'run'} 0" in " ".join(
-        out.split()
-    )
-    text = quorum("show", tmp_path / "run", "0").out
-    assert "REJECTED invalid_payload: " in text
-    assert "submit_commitment  amount = -5.00" in text
-    assert "raises ValueError: out of order; counts as pass" in text
-    assert "gives 3 rejected answers; counts as pass" in text
-    assert "lets the deadline pass; counts as pass" in text
-    assert "\x1b" not in text
-    assert quorum("replay", tmp_path / "run").code == 0
-
-
-def test_what_an_agent_says_does_nothing_to_the_terminal(tmp_path: Path) -> None:
-    run = played(
-        tmp_path / "run",
-        "agents.seats.coordinator.project='[bold]a \\\x1b[31mred'",
-        matches=1,
-    )
-    text = quorum("show", run.path, "0").out
-    assert "\x1b" not in text
-    assert "[bold]a" in text
 
 
 class Waits(PassAgent):

@@ -69,7 +69,7 @@ def test_turns_that_lapse_are_forfeited_or_refused_are_counted_for_each_point_an
         matches=10,
     )
     events = run.events().join(run.matches().select("match_id", "point"), on="match_id")
-    kinds = {"timeouts": "timeout", "forfeits": "forfeit", "rejected": "rejected"}
+    kinds = {"timeouts": "timeout", "forfeits": "forfeit", "rejected": "rejected"}  # nothing here is late
     points = figures(run)
     for number, point in enumerate(points):
         for n, seat in enumerate(point.seats):
