@@ -15,6 +15,7 @@ from actors.runtime.plan import Plan
 from actors.scripted.provision_point.contributors import ZeroIntelligence
 from actors.turn import Turn
 from experiments.rows import Batch, encode
+from sim.games.bargaining.tags import write
 from sim.games.provision_point import ProvisionPointGame
 from sim.record import MatchRecord
 
@@ -200,3 +201,17 @@ def exiting_encode(plan: Plan, records: Sequence[MatchRecord]) -> Batch:
     if records:
         os._exit(1)
     return encode(plan, records)
+
+
+class Closer(Agent):
+    """Bargains to a price in a round: what it names before is apart from the other side's, and without MAKE_DEAL."""
+
+    def __init__(self, agent_id: str, price: float, in_round: int) -> None:
+        super().__init__(agent_id)
+        self.price = price
+        self.in_round = in_round
+
+    def decide(self, turn: Turn) -> Answer:
+        role, closes = turn.state["role"], turn.round == self.in_round
+        step = 0.0 if closes else (-500.0 if role == "buyer" else 500.0)
+        return Action("reply", {"text": f"My price. {write(self.price + step, role, make_deal=closes)}"})
