@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Protocol
 
@@ -31,7 +32,7 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         duplicate: Probability that it arrives twice.
         reorder: Whether messages may overtake each other.
         slow: Probability that an agent thinks so long that its answer comes about the deadline of its turn; every
-            other one at its very instant.
+            other one at its very instant, or at that of what is due before it.
         crash: Probability that the process of a seat dies in a match.
     """
 
@@ -78,6 +79,7 @@ class FaultyBus:
 
     Attributes:
         host: Where the agents live; set it before anything is sent.
+        next_due: Returns when something is due in the match, by the clock; set it likewise.
         crashed: Seats whose process died.
         slowed: How many answers were held back to about the deadline.
         told: How often each seat was told of the end of the match.
@@ -85,6 +87,7 @@ class FaultyBus:
     """
 
     host: _Host
+    next_due: Callable[[], float]
 
     def __init__(self, spec: MatchSpec, faults: Faults, clock: Clock, seed: int) -> None:
         self._clock = clock
@@ -148,9 +151,12 @@ class FaultyBus:
 
     def _hold(self, sender: Address, to: Address, act: Act) -> None:
         now = self._clock.now()
-        deadline = self._deadlines.get(act.turn, now)
-        at_the_instant = self._rng.random() < 0.5
-        due = deadline if at_the_instant else now + self._rng.uniform(0.0, 2.0) * (deadline - now)
+        deadline, draw = self._deadlines.get(act.turn, now), self._rng.random()
+        if draw < 0.5:
+            alarm = self.next_due()  # of another turn, or of a game that keeps its own time
+            due = alarm if draw < 0.25 and now < alarm < deadline else deadline
+        else:
+            due = now + self._rng.uniform(0.0, 2.0) * (deadline - now)
         if due <= now:
             self._bus.send(sender, to, act)
             return

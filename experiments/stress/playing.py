@@ -67,6 +67,7 @@ class _Playing:
         bus = self._bus = FaultyBus(spec, self._faults, clock, derive(self._plan.seed, "faults"))
         types = point.game.action_types
         host = bus.host = AgentHost(lambda address: point.agents[address.seat], bus, clock, lambda address: types)
+        bus.next_due = lambda: self.watched.deadline  # the match opens at time 0 of its own loop
         for seat in range(len(spec.agent_ids)):
             bus.attach(Address(spec.index, seat), bus.receive)
         loop = asyncio.get_running_loop()
