@@ -71,7 +71,7 @@ class PacedJudge(Judge):
 
     def _check(self, sender: int, act: Act) -> tuple[Any, OpenTurn | None]:
         action, turn = Judge._check(self, sender, act)
-        if turn is None and action.unasked:
+        if act.turn == 0 and action.unasked:  # whatever turn is open: its payload says where it belongs
             turn = self._unasked_turn(sender, action)
         return action, turn
 
@@ -83,7 +83,7 @@ class PacedJudge(Judge):
 
     def _check_turn(self, sender: int, act: Act, turn: OpenTurn | None) -> None:
         agent_id = self.spec.agent_ids[sender]
-        if turn is None and act.turn == 0 and self._action_types[act.action].unasked:
+        if act.turn == 0 and self._action_types[act.action].unasked:
             return
         if turn is None:
             past = self._numbered.get(act.turn)

@@ -67,15 +67,16 @@ class Parameters(Game, frozen=True, kw_only=True, dict=True):
     """
 
     turn_order: Literal["round_robin", "concurrent"] = "concurrent"
+    turn_timeout: float = 2.0
     max_turns: int = 1_000_000
 
     tasks: int | tuple[TaskSpec, ...] = 4
     value: Range = (20, 60)
     quorum: Range = (2, 3)
     requires: Range = (1, 3)
-    seconds: float = 120.0
+    seconds: float = 10.0
     exclusive: bool = True
-    discovery: float | tuple[float, ...] = 1.0
+    discovery: float | tuple[float, ...] = 10.0
     discoverers: Literal["all"] | int | tuple[str, ...] = 1
     horizon: float | None = None
     kinds: int = 2
@@ -83,7 +84,7 @@ class Parameters(Game, frozen=True, kw_only=True, dict=True):
     units: Range | dict[str, Range] = 10
     costs: Range | dict[str, Costs] = (1, 9)
     known_peers: int | None = None
-    activation_timeout: float = 60.0
+    activation_timeout: float = 5.0
     max_versions: int = 8
 
     def __post_init__(self) -> None:
