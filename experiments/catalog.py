@@ -141,7 +141,7 @@ def print_games(name: str | None = None, *, as_json: bool) -> None:
 def _print_game(game: Mapping[str, Any]) -> None:
     _print_head(game["game_id"], game["summary"])
     for role, rules in game["rules"].items():
-        _print_heading(f"the rules, to a {role}")
+        _print_heading(f"the rules, to {'an' if role[0] in 'aeiou' else 'a'} {role}")
         for paragraph in rules.split("\n"):
             print_page(Padding(Text(paragraph), (0, 0, 0, 2)))
         print_line("")

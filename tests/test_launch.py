@@ -62,3 +62,16 @@ def test_an_address_where_no_cluster_is_ends_at_once_with_one_line(tmp_path: Pat
     assert ended.returncode == 2
     assert "127.0.0.1:1" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_ray_does_not_warn_that_a_cell_has_many_processes_and_says_all_else() -> None:
+    from ray._private.ray_logging import stdout_deduplicator
+
+    import actors.runtime.ray  # noqa: F401  (as a run on Ray imports it)
+
+    def told(line: str) -> list[str]:
+        batch: Any = {"lines": [line], "pid": "raylet", "is_err": False}
+        return [line for part in stdout_deduplicator.deduplicate(batch) for line in part["lines"]]
+
+    assert told("WARNING: 8 PYTHON worker processes have been started on node: 1f with address: 192.0.2.2, which") == []
+    assert told("A worker died because the node ran out of memory.") != []
