@@ -5,6 +5,8 @@ from actors.scripted.bargaining.concession import Boulware, Conceder, Linear, Ti
 from actors.scripted.bargaining.exchange import DoubleAuction, NashSplitter, Rubinstein, ZeroIntelligenceTrader
 from actors.scripted.bargaining.negotiator import Negotiator
 from actors.scripted.bargaining.shopping import Shopper
+from actors.scripted.coalition.legislature import BaronFerejohn
+from actors.scripted.coalition.rule_based import CoalitionAgent
 from actors.scripted.common import PassAgent, RandomAgent
 from actors.scripted.principal_agent.delegating import DelegatingWorker
 from actors.scripted.principal_agent.oracle import HonestOracle, LenientOracle, NoisyOracle
@@ -19,8 +21,10 @@ from actors.turn import Turn
 __all__ = [
     "Action",
     "Agent",
+    "BaronFerejohn",
     "BestResponseWorker",
     "Boulware",
+    "CoalitionAgent",
     "Colluder",
     "Conceder",
     "Coordinator",

@@ -78,6 +78,12 @@ class Agent:
             else:
                 await self._answer(seat, turn)
 
+    def ended(self, seat: Seat) -> None:
+        """Look back at a match that is over, at `seat.events` and `seat.end`; the default does nothing.
+
+        It is called once, without waiting, and not for a seat that left or was never told of the end.
+        """
+
     async def _answer(self, seat: Seat, turn: Turn) -> None:
         try:
             answer = await self.act(turn)
@@ -98,3 +104,8 @@ class Agent:
     def reactive(self) -> bool:
         """Whether it is to be told of every event at once: `play` is its own."""
         return type(self).play is not Agent.play
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether it is to be told when a match is over: `ended` is its own."""
+        return type(self).ended is not Agent.ended

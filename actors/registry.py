@@ -17,6 +17,8 @@ from actors.doc_text import parameter_text, summary
 from actors.scripted.bargaining.concession import Boulware, Conceder, Linear, TimeDependent, TitForTat
 from actors.scripted.bargaining.exchange import DoubleAuction, NashSplitter, Rubinstein, ZeroIntelligenceTrader
 from actors.scripted.bargaining.shopping import Shopper
+from actors.scripted.coalition.legislature import BaronFerejohn
+from actors.scripted.coalition.rule_based import CoalitionAgent
 from actors.scripted.common import PassAgent, RandomAgent
 from actors.scripted.principal_agent.delegating import DelegatingWorker
 from actors.scripted.principal_agent.oracle import HonestOracle, LenientOracle, NoisyOracle
@@ -30,8 +32,10 @@ from sim.errors import ConfigError, nearest
 
 AGENTS: Final[Mapping[str, type[Agent]]] = MappingProxyType(
     {
+        "baron_ferejohn": BaronFerejohn,
         "best_response_worker": BestResponseWorker,
         "boulware": Boulware,
+        "coalition_agent": CoalitionAgent,
         "colluder": Colluder,
         "conceder": Conceder,
         "coordinator": Coordinator,
@@ -111,6 +115,19 @@ def make_agent(kind: str, agent_id: str, options: Mapping[str, Any] = MappingPro
         return cls(agent_id, **values)
     except (TypeError, ValueError) as error:
         raise ConfigError(f"agent {kind} cannot be made with {dict(options)}: {error}") from error
+
+
+def check_options(agent: Agent) -> None:
+    """Check the options of an agent that was made in Python, as far as it still holds them by their names.
+
+    Agents of `AGENTS` alone: what others make of their options is their own affair.
+
+    Raises:
+        ConfigError: An option is of the wrong type or out of bounds.
+    """
+    cls, held = type(agent), vars(agent)
+    if cls in AGENTS.values():
+        _convert(cls.__name__, cls, {name: held[name] for name in _parameters(cls) if name in held})
 
 
 def find_agent(kind: str) -> type[Agent]:

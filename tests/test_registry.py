@@ -95,7 +95,7 @@ def test_options_reach_the_constructor_in_their_types() -> None:
     ("kind", "options", "says"),
     [
         ("rationl", {}, ["kind='rationl'", "did you mean rational?", "zero_intelligence", "package.module:Class"]),
-        ("xyzzy", {}, ["kind='xyzzy'", "allowed are best_response_worker, boulware"]),
+        ("xyzzy", {}, ["kind='xyzzy'", "allowed are baron_ferejohn, best_response_worker"]),
         ("rational", {"margn": 1}, ["margn=1", "did you mean margin?", "allowed are margin, valuation, talk"]),
         ("pass", {"patience": 1}, ["patience=1", "allowed are talk"]),
         ("rational", {"margin": "x"}, ["margin='x'", "allowed is number >= 0 and <= 1"]),

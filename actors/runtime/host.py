@@ -76,6 +76,8 @@ class AgentHost:
             if seat.end is not None:
                 self._close(seat)
                 del self._seats[to]
+                if seat.agent.looks_back:
+                    self._look_back(seat)
 
     def forget(self, address: Address) -> None:
         """A match is over and this seat was not told: the message was lost, or is still on its way."""
@@ -105,6 +107,13 @@ class AgentHost:
             self._leaving.append((self._clock.now() + GRACE, seat.task))
             if len(self._leaving) == 1:
                 self._clock.at(self._leaving[0][0], self._sweep)
+
+    def _look_back(self, seat: Seat) -> None:
+        try:
+            seat.agent.ended(seat)
+        except (Exception, SystemExit) as error:  # the match is over, so nothing can be forfeited: it is only said
+            said = f"agent {seat.agent_id} raised when match {seat.match_id} was over"
+            asyncio.get_running_loop().call_exception_handler({"message": said, "exception": error})
 
     def _sweep(self) -> None:
         """Cancel the tasks of agents that have not returned in time; one timer serves them all."""

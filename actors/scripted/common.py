@@ -9,6 +9,7 @@ import msgspec
 
 from actors.agent import Agent, Answer, Decision
 from actors.scripted.bargaining.draws import DRAWS as BARGAINING
+from actors.scripted.coalition.draws import DRAWS as COALITION
 from actors.scripted.principal_agent.draws import DRAWS as PRINCIPAL_AGENT
 from actors.scripted.provision_point.contributors import sentence
 from actors.scripted.provision_point.draws import DRAWS as PROVISION_POINT
@@ -17,7 +18,7 @@ from sim.game import ActionType, MessageOnly, Pass
 from sim.payloads import random_payload
 
 _KNOWN: Mapping[type[ActionType], Callable[[Turn], ActionType]] = MappingProxyType(
-    {**BARGAINING, **PRINCIPAL_AGENT, **PROVISION_POINT}
+    {**BARGAINING, **COALITION, **PRINCIPAL_AGENT, **PROVISION_POINT}
 )
 _PASS = Pass()
 
