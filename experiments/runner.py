@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from actors.agent import Agent
+from actors.registry import check_options
 from actors.runtime.plan import Plan, Point, Settings
 from experiments.config import ExperimentConfig, RunConfig
 from experiments.manifest import default_directory, describe_run
@@ -62,6 +63,10 @@ class ExperimentRunner:
         for agent in agents:
             if not isinstance(agent, Agent):
                 raise ConfigError(f"agents: {agent!r} is not an Agent")
+            try:
+                check_options(agent)
+            except ConfigError as error:
+                raise ConfigError(f"agents: {agent.agent_id}: {error}") from None
         if game is None:
             game = game_type(config.game_id or "provision-point")()
         elif config.game_id not in (None, game.game_id):

@@ -12,6 +12,7 @@ import pytest
 from running import LOCAL, actors, run_plan, simple, table
 from runtime_agents import Fair
 
+from actors import Agent, Boulware, Colluder, FreeRider, RationalContributor
 from actors.runtime.plan import Plan, Settings
 from experiments import ExperimentConfig, ExperimentRunner
 from experiments.bench.players import Steady
@@ -35,6 +36,29 @@ def config(out: Path, **settings: Any) -> ExperimentConfig:
 
 
 # ── in Python ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("agent", "says"),
+    [
+        (RationalContributor("ann", margin=7), "agents: ann: margin=7: .* allowed is number >= 0 and <= 1"),
+        (FreeRider("ann", patience=-1), "agents: ann: patience=-1: .* allowed is whole number >= 0"),
+        (Boulware("ann", exponent=7), "agents: ann: exponent=7: .* allowed is number > 0 and < 1"),
+        (Boulware("ann", exponent=float("nan")), "agents: ann: exponent=nan: "),
+    ],
+)
+def test_options_that_a_file_would_not_take_are_not_taken_from_python_either(
+    agent: Agent, says: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=says):
+        ExperimentRunner(config(tmp_path / "run")).run([agent, Fair("b")], game=GAME)
+    assert not (tmp_path / "run").exists()
+
+
+def test_options_within_bounds_and_agents_of_ones_own_are_taken(tmp_path: Path) -> None:
+    seats = [RationalContributor("ann", margin=1, valuation=None), Colluder("ben", partners=("ann",)), Fair("c")]
+    run = ExperimentRunner(config(tmp_path / "run", num_matches=2)).run(seats, game=GAME)
+    assert len(run.match_results) == 2
 
 
 def test_a_run_returns_its_results_and_tells_how_far_it_is(tmp_path: Path) -> None:
