@@ -80,10 +80,12 @@ def results(
     sql: Annotated[str | None, typer.Option(help="Query over the tables matches and events.")] = None,
 ) -> None:
     """Show what came out of a run."""
-    from experiments.display import print_query, print_results, print_results_json
+    from experiments.display import print_results, print_results_json
 
     opened = _open(run_path)
     if sql is not None:
+        from experiments.answers import print_query
+
         print_query(opened, sql, as_json=as_json)
     elif as_json:
         print_results_json(opened)

@@ -135,7 +135,7 @@ def _tables(run: Run, points: Sequence[stats.PointFigures]) -> Iterator[Table | 
     markets = all(point["game"].get("game_id") == "bargaining" for point in run.config["points"])
     few = len(points) <= _MOST_TASKS
     if not markets or few:
-        yield _results_table(points)
+        yield from _tables_of_seats(points)
     if not markets:
         return
     from experiments.markets import figures_by_point, market_figures
@@ -197,7 +197,32 @@ def _endings(points: Sequence[stats.PointFigures]) -> str:
     return "ended by " + ", ".join(f"{trigger} {count / total:.1%}" for trigger, count in counts.most_common())
 
 
-def _results_table(points: Sequence[stats.PointFigures]) -> Table:
+def _tables_of_seats(points: Sequence[stats.PointFigures]) -> Iterator[Table]:
+    """Yield the table of what seats got and did wrong; two where one would be too wide."""
+    faults = [kind for kind in _FAULTS if any(getattr(seat, kind) for point in points for seat in point.seats)]
+    if faults == ["late"]:  # where all else is well, it is nobody's fault
+        faults = []
+    made = _results_table(points, faults)
+    if faults and console.measure(made, options=console.options.update(max_width=_MUCH)).maximum > console.width:
+        yield _results_table(points, ())
+        yield _faults_table(points, faults)
+    else:
+        yield made
+
+
+def _faults_table(points: Sequence[stats.PointFigures], faults: Sequence[str]) -> Table:
+    labels = _short_labels(points)
+    made = table(*labels, "seat", *faults, right=faults)
+    for row, point in enumerate(points):
+        first = [values[row] for values in labels.values()]
+        for seat in point.seats:
+            counts = [f"{getattr(seat, kind):,}" for kind in faults]
+            made.add_row(*first, seat.agent_id, *counts, end_section=seat is point.seats[-1])
+            first = [""] * len(first)
+    return made
+
+
+def _results_table(points: Sequence[stats.PointFigures], faults: Sequence[str]) -> Table:
     labels = _short_labels(points)
     goal = next((p.goal for p in points if p.goal is not None), "")
     columns = {
@@ -214,9 +239,7 @@ def _results_table(points: Sequence[stats.PointFigures]) -> Table:
         del columns["resolved"]
     if all(p.success is None for p in points):
         del columns[goal]
-    faults = [kind for kind in _FAULTS if any(getattr(seat, kind) for point in points for seat in point.seats)]
-    faults = [] if faults == ["late"] else faults  # where all else is well, it is nobody's fault
-    of_seats = ("mean payoff", "± 95 %", *faults)
+    of_seats = ("mean\npayoff" if faults else "mean payoff", "± 95 %", *faults)
     made = table(*labels, *columns, "seat", *of_seats, right=(*columns, *of_seats))
     for row, point in enumerate(points):
         first = [*(values[row] for values in labels.values()), *(values[row] for values in columns.values())]
@@ -231,6 +254,9 @@ def _results_table(points: Sequence[stats.PointFigures]) -> Table:
             column.min_width = max(len(str(cell)) for cell in column.cells)
     return made
 
+
+_MUCH = 1000
+"""More columns than any table of seats needs."""
 
 _FAULTS = ("timeouts", "forfeits", "rejected", "late")
 """Figures of a seat that are 0 as long as its agent answers as it should."""
@@ -280,53 +306,3 @@ def print_results_json(run: Run) -> None:
             "summary": run.summary,
         }
     )
-
-
-def print_query(run: Run, sql: str, *, as_json: bool) -> None:
-    """Print the answer to a query.
-
-    Raises:
-        RunError: The query is wrong.
-    """
-    names, rows = stats.query(run, sql)
-    if as_json:
-        print_json([dict(zip(names, row, strict=True)) for row in rows])
-        return
-    texts = [[_plain(value) for value in row] for row in rows]
-    widths = [max(map(len, [name, *(row[n] for row in texts)])) for n, name in enumerate(names)]
-    if sum(min(width, _NARROWEST) + 2 for width in widths) - 2 > console.width:
-        console.print(*_down(names, texts), sep="\n")
-        return
-    numeric = [name for n, name in enumerate(names) if rows and all(isinstance(row[n], int | float) for row in rows)]
-    made = table(*names, right=numeric)
-    for row in texts:
-        made.add_row(*map(Text, row))
-    console.print(made)
-
-
-_NARROWEST = 14
-"""Columns of a terminal that a column of an answer needs at least to be read; with less the rows are turned."""
-
-
-def _down(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[Table]:
-    """Yield rows that are too wide to stand beside each other, each as a column of its own with names at the left."""
-    for row in rows:
-        made = Table.grid(padding=(0, 2, 0, 0))
-        made.add_column(min_width=max(map(len, names)), style="bold")
-        made.add_column(overflow="fold")
-        for name, text in zip(names, row, strict=True):
-            made.add_row(name, Text(text))
-        made.add_row()
-        yield made
-
-
-def _plain(value: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, float):
-        return f"{value:,.4f}"
-    if isinstance(value, list):
-        return ", ".join(_plain(item) for item in value)
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} = {_plain(item)}" for key, item in value.items())
-    return str(value)

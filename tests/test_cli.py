@@ -200,6 +200,20 @@ def test_results_of_agents_that_answer_as_they_should_have_no_column_for_what_we
         assert all(seat["timeouts"] == seat["forfeits"] == seat["rejected"] == 0 for seat in point["seats"])
 
 
+def test_what_went_wrong_has_a_table_of_its_own_where_there_is_no_room_beside_payoffs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    greedy = "{kind: 'faulty_agents:Greedy'}"
+    seats = f"{{the_first_of_the_greedy_seats: {greedy}, the_second_of_the_greedy_seats: {greedy}}}"
+    run = played(tmp_path / "run", "game=provision_point/simple", f"agents.seats={seats}", matches=2)
+    lines = quorum("results", run.path).out.splitlines()[:-1]
+    assert max(map(len, lines)) <= 80
+    start = next(n for n, line in enumerate(lines) if line.split() == ["seat", "forfeits", "rejected"])
+    for line, name in zip(lines[start + 2 :], run.agent_ids, strict=False):
+        assert line.split()[0] == name, "no name is broken"
+        assert int(line.split()[2]) > 0
+
+
 def test_rows_of_a_query_that_are_too_wide_are_printed_one_below_the_other(run: Run) -> None:
     lines = quorum("results", run.path, "--sql", "select * from matches order by match_index limit 2").out.splitlines()
     assert [line.split()[1] for line in lines if line.startswith("match_id ")] == ["m000000", "m000001"]
