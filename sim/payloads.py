@@ -18,30 +18,33 @@ WORDS: Final = ("yes", "no", "a fair share", "für alle ✓", "🤝")
 """Texts that are drawn, made as long and as short as a field wants them."""
 
 
-def random_payload(kind: type[ActionType], rng: Random, scales: Sequence[float] = SCALES) -> dict[str, Any]:
+def random_payload(
+    kind: type[ActionType], rng: Random, scales: Sequence[float] = SCALES, words: Sequence[str] = WORDS
+) -> dict[str, Any]:
     """Draw a payload that the types of an action allow; optional fields are left out half of the time.
 
     Args:
         kind: The action type.
         rng: Where it is drawn from.
         scales: Amounts that are plausible in this game: how far a number may lie from its only bound, or from 0.
+        words: Texts that are plausible in it, such as names.
 
     Raises:
         TypeError: A field is of a type for which nothing can be drawn.
     """
-    payload: dict[str, Any] = _draw(types.type_info(kind), rng, scales)
+    payload: dict[str, Any] = _draw(types.type_info(kind), rng, scales, words)
     return payload
 
 
-def _draw(kind: types.Type, rng: Random, scales: Sequence[float]) -> Any:
+def _draw(kind: types.Type, rng: Random, scales: Sequence[float], words: Sequence[str]) -> Any:
     match kind:
         case types.StructType():
             fields = (f for f in kind.fields if f.required or rng.random() < 0.5)
-            return {f.encode_name: _draw(f.type, rng, scales) for f in fields}
+            return {f.encode_name: _draw(f.type, rng, scales, words) for f in fields}
         case types.Metadata():
-            return _draw(kind.type, rng, scales)
+            return _draw(kind.type, rng, scales, words)
         case types.UnionType():
-            return _draw(rng.choice(kind.types), rng, scales)
+            return _draw(rng.choice(kind.types), rng, scales, words)
         case types.NoneType() | types.AnyType():
             return None
         case types.BoolType():
@@ -49,7 +52,7 @@ def _draw(kind: types.Type, rng: Random, scales: Sequence[float]) -> Any:
         case types.IntType() | types.FloatType():
             return _draw_number(kind, rng, scales)
         case types.StrType():
-            return _draw_text(kind, rng)
+            return _draw_text(kind, rng, words)
         case types.LiteralType():
             return rng.choice(kind.values)
         case types.EnumType():
@@ -57,13 +60,13 @@ def _draw(kind: types.Type, rng: Random, scales: Sequence[float]) -> Any:
         case types.ListType() | types.VarTupleType() | types.SetType() | types.FrozenSetType():
             least = kind.min_length or 0
             most = least + 3 if kind.max_length is None else kind.max_length
-            return [_draw(kind.item_type, rng, scales) for _ in range(rng.randint(least, min(most, least + 3)))]
+            return [_draw(kind.item_type, rng, scales, words) for _ in range(rng.randint(least, min(most, least + 3)))]
         case types.TupleType():
-            return [_draw(item, rng, scales) for item in kind.item_types]
+            return [_draw(item, rng, scales, words) for item in kind.item_types]
         case types.DictType():
             least = kind.min_length or 0
             pairs = range(rng.randint(least, least + 2))
-            return {_draw(kind.key_type, rng, scales): _draw(kind.value_type, rng, scales) for _ in pairs}
+            return {_draw(kind.key_type, rng, scales, words): _draw(kind.value_type, rng, scales, words) for _ in pairs}
     raise TypeError(f"nothing can be drawn for a field of type {type(kind).__name__}")
 
 
@@ -93,7 +96,7 @@ def _draw_whole(kind: types.IntType, low: float, high: float, rng: Random) -> in
     return times * rng.randint(least, max(least, most))
 
 
-def _draw_text(kind: types.StrType, rng: Random) -> str:
+def _draw_text(kind: types.StrType, rng: Random, words: Sequence[str]) -> str:
     if kind.pattern is not None:
         raise TypeError(f"nothing can be drawn for text of the pattern {kind.pattern}")
-    return rng.choice(WORDS).ljust(kind.min_length or 0, ".")[: kind.max_length]
+    return rng.choice(words).ljust(kind.min_length or 0, ".")[: kind.max_length]

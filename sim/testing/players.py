@@ -27,8 +27,15 @@ from sim.rng import generator
 from sim.testing.by_hand import Ask, MatchByHand
 
 
+_LONGEST = 40
+"""Characters of a text in view that may be a name of something."""
+
+
 def random_act(game: Game, agent_ids: Sequence[str], ask: Ask, seat: int, cause: int, rng: Random) -> Act:
-    """Draw an answer to what a seat is asked: an allowed action, a payload that fits, and sometimes a message."""
+    """Draw an answer to what a seat is asked: an allowed action, a payload that fits, and sometimes a message.
+
+    Numbers are of the size of those in view; a field that is called as something in view may be the same.
+    """
     allowed = [name for name in ask.allowed if name != MessageOnly.name]
     messages: tuple[Message, ...] = ()
     if rng.random() < 0.15:
@@ -38,17 +45,27 @@ def random_act(game: Game, agent_ids: Sequence[str], ask: Ask, seat: int, cause:
         action, messages = MessageOnly.name, messages or (Message("well"),)
     else:
         action = rng.choice(allowed)
-    numbers = [float(n) for n in _numbers(msgspec.msgpack.decode(ask.view)) if 0 < n < 1e9]
-    payload = random_payload(game.action_types[action], rng, numbers or SCALES)
+    leaves = list(_leaves("", msgspec.msgpack.decode(ask.view)))
+    numbers = [float(n) for _, n in leaves if not isinstance(n, str) and 0 < n < 1e9]
+    words = [text for _, text in leaves if isinstance(text, str) and 0 < len(text) <= _LONGEST]
+    payload = random_payload(game.action_types[action], rng, numbers or SCALES, words or WORDS)
+    for name, drawn in payload.items():
+        seen = [value for key, value in leaves if key == name and type(value) is type(drawn)]
+        if seen and rng.random() < 0.5:
+            payload[name] = rng.choice(seen)
     return Act(seat, ask.turn, cause, action, msgspec.msgpack.encode(payload), messages)
 
 
-def _numbers(value: Any) -> Iterator[float]:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        yield value
-    elif isinstance(value, (dict, list)):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _numbers(item)
+def _leaves(key: str, value: Any) -> Iterator[tuple[str, float | str]]:
+    """Give the numbers and the texts in a view, each with the nearest key above it."""
+    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+        yield key, value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from _leaves(name, item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(key, item)
 
 
 def play_randomly(match: MatchByHand, rng: Random, *, lapses: float = 0.05) -> MatchRecord:
