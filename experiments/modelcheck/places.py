@@ -140,10 +140,13 @@ def canonical(world: World, core: Core) -> None:
     world.open_by_task = {task: dict(sorted(numbers.items())) for task, numbers in world.open_by_task.items()}
     world.closed = dict(sorted(world.closed.items()))
     for formation in world.closed.values():
-        formation.opened = formation.deadline = 0.0
+        _move(formation, -formation.deadline)
+        formation.opened = 0.0
         formation.decide_by = None
     for formation in world.formations():
-        formation.signed = dict(sorted(formation.signed.items()))
+        signed = sorted(formation.signed.items())
+        # no rule asks when it was signed, as long as that was before the deadline
+        formation.signed = {seat: replace(sign, at=max(sign.at, formation.deadline)) for seat, sign in signed}
         formation.rejected = dict(sorted(formation.rejected.items()))
     _renumber(world)
 
@@ -151,12 +154,17 @@ def canonical(world: World, core: Core) -> None:
 def shift(world: World, seconds: float) -> tuple[Effect, ...]:
     """Let time pass: everything is due so much sooner."""
     for formation in world.open.values():
-        formation.opened -= seconds
-        formation.deadline -= seconds
-        if formation.decide_by is not None:
-            formation.decide_by -= seconds
+        _move(formation, -seconds)
     world.due = [(at - seconds, number) for at, number in world.due]
     return ()
+
+
+def _move(formation: Formation, seconds: float) -> None:
+    formation.opened += seconds
+    formation.deadline += seconds
+    if formation.decide_by is not None:
+        formation.decide_by += seconds
+    formation.signed = {seat: replace(sign, at=sign.at + seconds) for seat, sign in formation.signed.items()}
 
 
 def _renumber(world: World) -> None:

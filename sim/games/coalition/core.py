@@ -211,7 +211,7 @@ class Core(Threshold):
     ) -> Effects:
         """Count a signature of the current version."""
         version = formation.current
-        signature = Signature(seat, version.number, version.digest, commit, locks)
+        signature = Signature(seat, version.number, version.digest, now, commit, locks)
         formation.signed[self.slot(formation, seat)] = signature
         formation.locks += [lock for lock in locks if lock not in formation.locks]
         signed = Signed(formation.number, version.number, seat, commit, locks)

@@ -103,6 +103,7 @@ def _check_signatures(formation: Formation) -> None:
     _holds(len(dict.fromkeys(seats)) == len(seats), "a signer counts once", formation)
     for signature in formation.signed.values():
         _holds(signature.digest == digest, f"seat {signature.seat} signed the current version", formation)
+        _holds(signature.at <= formation.deadline, f"seat {signature.seat} signed by the deadline", formation)
         _holds(signature.seat in formation.invited, f"seat {signature.seat} is invited", formation)
         _holds(signature.seat not in formation.rejected, f"seat {signature.seat} has not left", formation)
 

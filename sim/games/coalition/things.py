@@ -110,6 +110,7 @@ class Signature(msgspec.Struct, frozen=True):
         seat: Who signed.
         number: The version.
         digest: Its digest.
+        at: When it was counted, in seconds.
         committed: Whether what the seat owes is locked since it signed.
         locks: Ids of these locks in the ledger; none where it owes nothing.
     """
@@ -117,6 +118,7 @@ class Signature(msgspec.Struct, frozen=True):
     seat: int
     number: int
     digest: str
+    at: float
     committed: bool
     locks: tuple[int, ...] = ()
 
