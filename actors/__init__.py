@@ -1,6 +1,7 @@
 """Who plays, and the processes they live in."""
 
 from actors.agent import Action, Agent, Decision
+from actors.learning.coalition import CoalitionLearner
 from actors.scripted.bargaining.concession import Boulware, Conceder, Linear, TimeDependent, TitForTat
 from actors.scripted.bargaining.exchange import DoubleAuction, NashSplitter, Rubinstein, ZeroIntelligenceTrader
 from actors.scripted.bargaining.negotiator import Negotiator
@@ -25,6 +26,7 @@ __all__ = [
     "BestResponseWorker",
     "Boulware",
     "CoalitionAgent",
+    "CoalitionLearner",
     "Colluder",
     "Conceder",
     "Coordinator",

@@ -14,6 +14,7 @@ import msgspec
 
 from actors.agent import Agent
 from actors.doc_text import parameter_text, summary
+from actors.learning.coalition import CoalitionLearner
 from actors.scripted.bargaining.concession import Boulware, Conceder, Linear, TimeDependent, TitForTat
 from actors.scripted.bargaining.exchange import DoubleAuction, NashSplitter, Rubinstein, ZeroIntelligenceTrader
 from actors.scripted.bargaining.shopping import Shopper
@@ -36,6 +37,7 @@ AGENTS: Final[Mapping[str, type[Agent]]] = MappingProxyType(
         "best_response_worker": BestResponseWorker,
         "boulware": Boulware,
         "coalition_agent": CoalitionAgent,
+        "coalition_learner": CoalitionLearner,
         "colluder": Colluder,
         "conceder": Conceder,
         "coordinator": Coordinator,

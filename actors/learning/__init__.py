@@ -2,6 +2,7 @@
 
 from actors.learning.checkpoints import load_policies, policy_file, save_policies, saved_agents
 from actors.learning.functions import Options, register
+from actors.learning.learner import Chosen, Learner, Lessons
 from actors.learning.models import (
     Feature,
     Linear,
@@ -20,7 +21,10 @@ from actors.learning.value import merge
 
 __all__ = [
     "Choice",
+    "Chosen",
     "Feature",
+    "Learner",
+    "Lessons",
     "Linear",
     "LinearModel",
     "ModelSpec",
