@@ -236,6 +236,16 @@ def test_a_seat_that_waits_is_asked_again_when_something_has_changed_and_not_bef
     assert [seat for seat, _ in table.open_turns()] == [2, 3]
 
 
+def test_a_seat_that_waits_on_what_is_out_of_date_is_asked_again_at_once() -> None:
+    table = Table(tasks=[{"quorum": 3}])
+    table.initiate()
+    table.do("b", "sign", digest=table.digest())
+    assert table.do("c", "pass") is None
+    assert table.seen("c")["signed"] == {"a": False, "b": False}
+    assert table.do("c", "pass") is None
+    assert not table.asked("c")
+
+
 def test_a_seat_that_is_lost_is_not_asked_in_a_busy_loop() -> None:
     table = Table(seats=2, turn_timeout=1.0)
     table.initiate()

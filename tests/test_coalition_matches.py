@@ -106,14 +106,16 @@ def test_parameters_have_to_fit_the_line_up(parameters: dict[str, Any], says: st
 
 
 def test_the_suite_holds_for_matches_that_come_to_consensus() -> None:
-    game = CoalitionGame(tasks=3, quorum=2, requires=1, discoverers=2)
-    agreed: dict[str, int] = {}
-    for seed in (0, 69):
-        match = MatchByHand(game, ("a", "b", "c"), seed).open()
-        for end, count in play_randomly(match, generator(seed, "conformance")).outcome.figures["formations"].items():
-            agreed[end] = agreed.get(end, 0) + count
-    assert agreed.keys() >= {"active", "aborted_decided"}
-    check_game(game, ("a", "b", "c"), seeds=(0, 69))
+    game, seats = CoalitionGame(tasks=3, quorum=2, requires=1, discoverers=2), ("a", "b", "c")
+    found: dict[str, int] = {}
+    for seed in range(300):
+        match = MatchByHand(game, seats, seed).open()
+        ends = play_randomly(match, generator(seed, "conformance")).outcome.figures["formations"]
+        found |= {end: seed for end in ("active", "aborted_decided") if end in ends and end not in found}
+        if len(found) == 2:
+            break
+    assert len(found) == 2
+    check_game(game, seats, seeds=tuple(found.values()))
 
 
 @pytest.mark.parametrize("order", ["concurrent", "round_robin"])

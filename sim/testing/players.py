@@ -26,7 +26,6 @@ from sim.referee import Referee
 from sim.rng import generator
 from sim.testing.by_hand import Ask, MatchByHand
 
-
 _LONGEST = 40
 """Characters of a text in view that may be a name of something."""
 

@@ -38,8 +38,6 @@ class Decision(Struct, frozen=True, omit_defaults=True):
 class _Decided(ActionType, frozen=True, kw_only=True):
     private_fields: ClassVar[tuple[str, ...]] = ("decision",)
 
-    decision: Decision | None = None
-
 
 class Initiate(_Decided, frozen=True, kw_only=True):
     """Propose a coalition for the task that you discovered; your signature of version 1 is in it.
@@ -56,12 +54,15 @@ class Initiate(_Decided, frozen=True, kw_only=True):
     allocation: Amounts | None = None
     commitment: Amounts | None = None
     commit: bool = False
+    decision: Decision | None = None
 
 
 class Decline(_Decided, frozen=True, kw_only=True):
     """Initiate nothing for the task that you discovered."""
 
     name: ClassVar[str] = "decline"
+
+    decision: Decision | None = None
 
 
 class _OnFormation(_Decided, frozen=True, kw_only=True):
@@ -77,6 +78,7 @@ class Sign(_OnFormation, frozen=True, kw_only=True):
 
     digest: Digest
     commit: bool = False
+    decision: Decision | None = None
 
 
 class Modify(_OnFormation, frozen=True, kw_only=True):
@@ -88,6 +90,7 @@ class Modify(_OnFormation, frozen=True, kw_only=True):
     allocation: Amounts | None = None
     commitment: Amounts | None = None
     commit: bool = False
+    decision: Decision | None = None
 
 
 class Reject(_OnFormation, frozen=True, kw_only=True):
@@ -95,17 +98,23 @@ class Reject(_OnFormation, frozen=True, kw_only=True):
 
     name: ClassVar[str] = "reject"
 
+    decision: Decision | None = None
+
 
 class Deploy(_OnFormation, frozen=True, kw_only=True):
     """Make the coalition active; what its members have not locked yet is locked now, all or nothing."""
 
     name: ClassVar[str] = "deploy"
 
+    decision: Decision | None = None
+
 
 class Abort(_OnFormation, frozen=True, kw_only=True):
     """Give up the coalition that there is consensus on."""
 
     name: ClassVar[str] = "abort"
+
+    decision: Decision | None = None
 
 
 class Silence(ActionType, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sim.errors import IllegalAction
 from sim.games.coalition import invariants
-from sim.games.coalition.items import Effect, Failed, Initiate, Item, Left, Modify, Proposed, Sign
+from sim.games.coalition.items import Aborted, Effect, Failed, Initiate, Item, Left, Modify, Proposed, Sign
 from sim.games.coalition.things import UNITS, World
 
 LATE_BY = ((1e-3, "1_ms"), (1e-2, "10_ms"), (0.1, "100_ms"), (1.0, "1_s"), (float("inf"), "more"))
@@ -14,6 +14,9 @@ LATE_BY = ((1e-3, "1_ms"), (1e-2, "10_ms"), (0.1, "100_ms"), (1.0, "1_s"), (floa
 
 SMALL = 30
 """Formations up to which all of them are checked every time."""
+
+
+_FAILED = {"timeout": "timeouts", "superseded": "supersessions", "withdrawn": "initiators_left"}
 
 
 class Observer:
@@ -57,7 +60,9 @@ class Observer:
         for effect in effects:
             self.changed[effect.formation] = None
             if isinstance(effect, Failed):
-                self.count({"timeout": "timeouts", "superseded": "supersessions"}.get(effect.reason, effect.reason))
+                self.count(_FAILED.get(effect.reason, effect.reason))
+            elif isinstance(effect, Aborted) and effect.reason == "timeout":
+                self.count("activation_timeouts")
             elif isinstance(effect, Left) and effect.withdrew:
                 self.count("withdrawals")
             elif isinstance(effect, Proposed) and effect.version > 1:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
 from math import inf
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec import field
 
@@ -12,55 +11,42 @@ from sim.errors import IllegalAction
 from sim.game import ActionType, Outcome, Pass, Status
 from sim.games.coalition import actions, facts, items, reading, views
 from sim.games.coalition.actions import Decline, Silence
-from sim.games.coalition.core import CORE, Core
+from sim.games.coalition.asking import Asking
 from sim.games.coalition.observing import Observer
 from sim.games.coalition.outcome import outcome_of
-from sim.games.coalition.parameters import Parameters
 from sim.games.coalition.scenario import Discovery
-from sim.games.coalition.talks import PHASES, Made, Place, Step, Talk
-from sim.games.coalition.things import Formation, World
-from sim.paced import Call, PacedState
+from sim.games.coalition.talks import PHASES, Made, Place, Talk
+from sim.games.coalition.things import Formation
+from sim.paced import Call
 
 
-class CoalitionState(PacedState, kw_only=True, dict=True):
+class CoalitionState(Asking, kw_only=True, dict=True):
     """Formations in flight, each in a thread of its own, on top of the world that the core owns.
 
     Thread 0 is the lobby. A discovery is a thread of one seat; a formation is a thread of the invited; where the
     initiator has to decide after consensus, that is a thread of the members.
 
+    Other attributes as in `Asking`.
+
     Attributes:
-        game: The parameters.
-        agent_ids: The seats.
-        seats: The same by seat id.
-        world: Tasks, formations and the ledger.
+        seats: The seats, by seat id.
         costs: What membership costs each seat, by task; task 1 comes first.
         peers: The seats that each seat knows.
         discoveries: What is discovered, in order.
         discovered: How much of it has been.
-        places: The threads; the lobby is none of them.
         searching: The threads in which a seat is asked whether it initiates, by task and seat.
-        talks: What goes on about each formation.
-        again: A heap of (when, formation, seat): who is asked again, as it has not answered.
         decided: How many decisions each seat has made.
         paid: How many decisions have been paid for.
         utilities: What each seat has got so far.
         ticked: When time was last read.
     """
 
-    core: ClassVar[Core] = CORE
-
-    game: Parameters
-    agent_ids: tuple[str, ...]
     seats: dict[str, int]
-    world: World
     costs: list[list[int]]
     peers: list[tuple[int, ...]]
     discoveries: list[Discovery]
     discovered: int = 0
-    places: list[Place] = field(default_factory=list)
     searching: dict[int, dict[int, int]] = field(default_factory=dict)
-    talks: dict[int, Talk] = field(default_factory=dict)
-    again: list[tuple[float, int, int]] = field(default_factory=list)
     decided: list[int] = field(default_factory=list)
     paid: int = 0
     utilities: list[int] = field(default_factory=list)
@@ -128,7 +114,7 @@ class CoalitionState(PacedState, kw_only=True, dict=True):
         """
         place = self.places[thread - 1]
         if isinstance(action, (Pass, Silence)):
-            self._wait(seat, place, silent=isinstance(action, Silence))
+            self.wait(seat, place, silent=isinstance(action, Silence))
         elif isinstance(action, Decline):
             self._answered(seat, place.task)
             made = self._decide(seat, place, action, "listening")
@@ -143,11 +129,7 @@ class CoalitionState(PacedState, kw_only=True, dict=True):
         self.ticked = now
         self._follow(self._step(items.Tick()))
         self.discover()
-        while self.again and self.again[0][0] <= now:
-            _at, number, seat = heappop(self.again)
-            formation, talk = self.world.open.get(number), self.talks[number]
-            if formation is not None and seat in talk.waiting and seat in self.core.awaited(formation):
-                self._ask(formation, talk, seat)
+        self.ask_again()
         self._set_alarm()
 
     def discover(self) -> None:
@@ -159,7 +141,7 @@ class CoalitionState(PacedState, kw_only=True, dict=True):
             self.notices.append(facts.discovered(self, discovery))
             threads = self.searching[discovery.task] = {}
             for seat in discovery.seats:
-                threads[seat] = self._open("C1", discovery.task, 0, (seat,))
+                threads[seat] = self.open_thread("C1", discovery.task, 0, (seat,))
                 self.calls.append(Call(seat, threads[seat], 1, PHASES["C1"]))
         self._set_alarm()
 
@@ -198,53 +180,12 @@ class CoalitionState(PacedState, kw_only=True, dict=True):
         self.observer.followed(effects)
         return effects
 
-    def _open(self, step: Step, task: int, formation: int, party: tuple[int, ...]) -> int:
-        """Open a thread; return its number."""
-        self.places.append(Place(step, task, formation, party))
-        return len(self.places)
-
-    # ── asking ──────────────────────────────────────────────────────────────────────────────────────────
-
     def _begin(self, formation: Formation | None) -> None:
         """Open a thread for a new formation, and tell the invited."""
         assert formation is not None
-        thread = self._open("C2", formation.task, formation.number, formation.invited)
+        thread = self.open_thread("C2", formation.task, formation.number, formation.invited)
         self.talks[formation.number] = Talk(thread)
         self.notices.append(facts.proposed(self, formation, thread))
-
-    def _ask(self, formation: Formation, talk: Talk, seat: int) -> None:
-        """Ask a seat, unless time is over; one that is thinking is shown what there is now."""
-        by = formation.due
-        if by is None or self.now >= by:
-            return
-        talk.waiting.pop(seat, None)
-        talk.asked.setdefault(seat, self.now)
-        phase = PHASES["C4" if formation.status == "consensus" else "C2"]
-        self.calls.append(Call(seat, talk.current, formation.current.number, phase, by=by))
-
-    def _wait(self, seat: int, place: Place, *, silent: bool) -> None:
-        """Let a seat wait for something to change; one that did not answer is asked again in any case."""
-        formation, talk = self.world.open.get(place.formation), self.talks[place.formation]
-        since = talk.asked.pop(seat, self.now)
-        if formation is None:
-            return
-        talk.waiting[seat] = None
-        if not silent:
-            return
-        at = since + self.game.turn_timeout
-        if at <= self.now:
-            self._ask(formation, talk, seat)
-        else:  # it has forfeited its turn: not at once, lest it does nothing else
-            heappush(self.again, (at, formation.number, seat))
-
-    def _ask_all(self, number: int, *, thinking: bool) -> None:
-        """Ask the seats that a formation waits for; with `thinking` those as well that are asked already."""
-        formation, talk = self.world.open.get(number), self.talks[number]
-        if formation is None or formation.status != "open":
-            return
-        for seat in self.core.awaited(formation):
-            if thinking or seat not in talk.asked:
-                self._ask(formation, talk, seat)
 
     # ── what follows ────────────────────────────────────────────────────────────────────────────────────
 
@@ -265,7 +206,7 @@ class CoalitionState(PacedState, kw_only=True, dict=True):
                 case items.Activated() | items.Aborted() | items.Failed():
                     self._end(effect)
         for number, thinking in changed.items():
-            self._ask_all(number, thinking=thinking)
+            self.ask_all(number, thinking=thinking)
 
     def _reach(self, effect: items.Reached) -> None:
         """Tell the party of consensus, and ask the initiator unless the coalition is active at once."""
@@ -280,8 +221,8 @@ class CoalitionState(PacedState, kw_only=True, dict=True):
         self.notices.append(facts.reached(self, formation, effect, talk.thread))
         talk.asked.clear()
         talk.waiting.clear()
-        talk.activation = self._open("C4", formation.task, formation.number, formation.members)
-        self._ask(formation, talk, formation.initiator)
+        talk.activation = self.open_thread("C4", formation.task, formation.number, formation.members)
+        self.ask(formation, talk, formation.initiator)
 
     def _end(self, effect: items.Activated | items.Aborted | items.Failed) -> None:
         """Pay for the decisions, tell the party, and close the thread."""

@@ -42,14 +42,22 @@ class Made(msgspec.Struct, frozen=True):
     decision: Decision | None
 
 
+class Asked(msgspec.Struct, frozen=True):
+    """Since when a seat is asked, and after how many changes it was asked last."""
+
+    since: float
+    changes: int
+
+
 class Talk(msgspec.Struct):
     """What goes on about a formation.
 
     Attributes:
         thread: Where versions are put forward and signed.
         activation: Where the initiator decides; 0 where it does not.
-        asked: The seats that are asked and have not answered, and since when.
-        waiting: The seats that wait for something to change.
+        asked: The seats that are asked and have not answered.
+        changes: How often something has changed that the seats are asked about.
+        waiting: The seats that wait for something to change, and whether they have not answered.
         made: The decisions that are to be paid for when the formation ends.
         reached: When there was consensus.
         ended: When it ended.
@@ -57,8 +65,9 @@ class Talk(msgspec.Struct):
 
     thread: int
     activation: int = 0
-    asked: dict[int, float] = field(default_factory=dict)
-    waiting: dict[int, None] = field(default_factory=dict)
+    asked: dict[int, Asked] = field(default_factory=dict)
+    changes: int = 0
+    waiting: dict[int, bool] = field(default_factory=dict)
     made: list[Made] = field(default_factory=list)
     reached: float | None = None
     ended: float | None = None
