@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 
 from actors.runtime.local import LocalCell
 from actors.runtime.plan import Plan, Settings
+from experiments.policies import Policies
 from experiments.rows import Batch, encode
 from experiments.store import RunDirectory
 from experiments.summary import write_summary
@@ -48,7 +49,7 @@ async def play(
     *,
     only: Sequence[int] | None = None,
 ) -> int:
-    """Play what is missing and write it down; afterwards write the summary.
+    """Play what is missing and write it down, and what learning agents learn; afterwards write the summary.
 
     What is missing is looked up while nobody else can write, so that two processes play nothing twice.
 
@@ -64,12 +65,14 @@ async def play(
     """
     started = time.perf_counter()
     count = 0
+    policies = Policies(directory.path, plan)
 
     def add(batch: Batch) -> None:
         nonlocal count
         if batch.indexes:
             directory.add(batch)
             count += len(batch.indexes)
+            policies.keep()
         if progress is not None:
             progress(count, plan.total)
 
@@ -78,10 +81,15 @@ async def play(
         count = len(done)
         todo = [index for index in (range(plan.total) if only is None else only) if index not in done]
         restarts = 0
-        if todo and settings.kind == "local":
-            await _play_here(plan, settings, todo, add)
-        elif todo:
-            restarts, started = await _play_on_ray(plan, settings, todo, add)
+        if todo:
+            policies.load()
+            try:
+                if settings.kind == "local":
+                    await _play_here(plan, settings, todo, add)
+                else:
+                    restarts, started = await _play_on_ray(plan, settings, todo, add)
+            finally:
+                policies.save()
         if todo or not directory.summary_file.exists():
             seconds = time.perf_counter() - started
             write_summary(directory, plan, seconds=seconds, played=len(todo), restarts=restarts)

@@ -5,6 +5,7 @@ runs/NAME/
     matches/part-00000.parquet  a row per match
     events/part-00000.parquet   a row per event
     summary.json                what came out
+    policies/AGENT.msgpack      what learning agents have learnt (a grid: point-N/policies/AGENT.msgpack)
 
 A part of matches is written after its part of events, so a match that has a row has its events.
 """

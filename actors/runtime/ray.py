@@ -16,6 +16,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from actors.agent import Agent
 from actors.runtime.cell import Cell, seats_by_process
+from actors.runtime.copies import Learnt, Originals, Versions, exchange, learners
 from actors.runtime.host import AgentHost
 from actors.runtime.link import Arrivals, Link, LinkBus
 from actors.runtime.local import LocalCell
@@ -26,6 +27,9 @@ from sim.clock import Clock
 from sim.errors import CodecError, ConfigError, QuorumError, RunError, describe
 from sim.messages import REFEREE, STRANGER, FrameItem, Lost
 from sim.record import MatchRecord
+
+_SETTLED = 0.2
+"""Seconds that agents are given to hear of the end of a match before they are asked what they have learnt."""
 
 Encoder = Callable[[Plan, Sequence[MatchRecord]], Any]
 """What a cell makes of finished records before it hands them over; runs in the cell's process."""
@@ -92,6 +96,10 @@ class PackedActor(_Leader):
             self._cell = LocalCell(self._plan, self._settings)
         self._cell.assign(indexes)
         return self._encode(self._plan, await self._cell.collect())
+
+    async def learn(self, versions: Versions) -> Learnt:
+        """Take on the models of the originals; return what the agents here have learnt from since."""
+        return exchange(learners(self._plan), versions)
 
 
 class _Connection:
@@ -249,6 +257,13 @@ class RefereeActor(_Leader):
             self._broken.result()
         return self._encode(self._plan, collecting.result())
 
+    async def settle(self) -> None:
+        """Wait until the agents have what was sent to them, or a short while: they may be in other matches."""
+        drained = [asyncio.ensure_future(own.link.drained()) for own in self._connections.values()]
+        _, waiting = await asyncio.wait(drained, timeout=_SETTLED)
+        for task in waiting:
+            task.cancel()
+
 
 class AgentActor:
     """Agents of one cell, in a process of their own."""
@@ -293,6 +308,10 @@ class AgentActor:
         if not self._broken.done():
             self._broken.set_exception(error)
 
+    async def learn(self, versions: Versions) -> Learnt:
+        """Take on the models of the originals; return what the agents here have learnt from since."""
+        return exchange(learners(self._plan, self._seats), versions)
+
     async def stay(self) -> None:
         """Never return: the caller learns from the failure of this call that the process is gone, or its link."""
         await self._broken
@@ -311,10 +330,12 @@ class RayCell:
 
     Args:
         actors: Its actors. Finished matches come from the first; the others hold its agents.
+        originals: The agents whose copies learn here.
     """
 
-    def __init__(self, actors: Sequence[Any]) -> None:
+    def __init__(self, actors: Sequence[Any], originals: Originals) -> None:
         self._actors = actors
+        self._originals = originals
 
     async def exchange(self, indexes: Sequence[int]) -> Any:
         """Take on matches, and return the next batch of finished ones.
@@ -323,7 +344,24 @@ class RayCell:
             CellDied: A process of the cell is gone.
             RunError: Something failed that would fail again.
         """
-        return await _alive(self._actors[0].exchange.remote(indexes))
+        batch = await _alive(self._actors[0].exchange.remote(indexes))
+        with suppress(CellDied):  # the batch is whole; the next call raises
+            await self.learn()
+        return batch
+
+    async def learn(self) -> None:
+        """Have the originals learn from what their copies have learnt from, and the copies go on from there.
+
+        Raises:
+            CellDied: A process of the cell is gone.
+        """
+        if not self._originals:
+            return
+        if len(self._actors) > 1:
+            await _alive(self._actors[0].settle.remote())
+        versions = self._originals.versions()
+        hosts = self._actors[1:] or self._actors
+        self._originals.gather(await asyncio.gather(*(_alive(host.learn.remote(versions)) for host in hosts)))
 
     def kill(self) -> None:
         """End the processes of the cell."""
@@ -348,7 +386,7 @@ async def start_cell(plan: Any, first: Plan, settings: Settings, encode: Encoder
     """
     kind = _Packed if settings.kind == "packed" else _Referee
     actors = [kind.remote(plan, settings, encode)]
-    cell = RayCell(actors)
+    cell = RayCell(actors, Originals(first))
     try:
         node = await _alive(actors[0].node.remote(), settings.start_timeout)
         if settings.kind == "ray":
@@ -358,6 +396,7 @@ async def start_cell(plan: Any, first: Plan, settings: Settings, encode: Encoder
             actors.extend(_Agents.options(scheduling_strategy=beside).remote(plan, group) for group in groups)
             hosts = list(zip(groups, actors[1:], strict=True))
             await _alive(actors[0].connect.remote(hosts), settings.start_timeout)
+        await cell.learn()
     except BaseException:
         cell.kill()
         raise
