@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from sim.messages import Event, PhaseOpen, Rejection, YourTurn
 from sim.record import NoticeBody
+from sim.views import Lazy, read_view
 
 if TYPE_CHECKING:
     from actors.seat import Seat
@@ -68,10 +68,9 @@ _entry_decoder = msgspec.json.Decoder(_HistoryEntry)
 _public_decoder = msgspec.json.Decoder(_Said)
 _whisper_decoder = msgspec.json.Decoder(_Whispered)
 _notice_decoder = msgspec.json.Decoder(NoticeBody)
-_view_decoder = msgspec.msgpack.Decoder()
 
 
-class ActionHistory(msgspec.Struct, eq=False):
+class ActionHistory(Lazy):
     """The actions so far that the seat may see, a sequence of dicts; those of its thread where there are several.
 
     They are decoded when they are looked at: most agents never do.
@@ -82,38 +81,12 @@ class ActionHistory(msgspec.Struct, eq=False):
     _thread: int = 0
     _entries: list[dict[str, Any]] | None = None
 
-    @property
     def _list(self) -> list[dict[str, Any]]:
         if self._entries is None:
             taken = (event.body for event in self._events[: self._end] if event.kind in TAKEN)
             entries = map(_entry_decoder.decode, taken)
             self._entries = [_as_dict(entry) for entry in entries if entry.thread == self._thread]
         return self._entries
-
-    def __len__(self) -> int:
-        return len(self._list)
-
-    @overload
-    def __getitem__(self, index: int) -> dict[str, Any]: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
-    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
-        """Return an entry, or a list of them."""
-        return self._list[index]
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self._list)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._list == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(self._list)
-
-
-Sequence.register(ActionHistory)
 
 
 def _as_dict(entry: _HistoryEntry) -> dict[str, Any]:
@@ -183,7 +156,7 @@ class Turn(msgspec.Struct, eq=False):
         """The game's visible state, as this seat may see it. It is a copy: changing it changes nothing."""
         state = self._state
         if state is None:
-            state = self._state = _view_decoder.decode(self._ask.view)
+            state = self._state = read_view(self._ask.view)
             state["action_history"] = ActionHistory(self.seat.events, self._end, self._ask.thread)
         return state
 

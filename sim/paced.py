@@ -10,10 +10,13 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+import msgspec
 from msgspec import field
 
 from sim.game import ActionType, State
 from sim.messages import Struct
+
+_pack = msgspec.msgpack.Encoder()
 
 
 class Call(Struct, frozen=True):
@@ -108,6 +111,10 @@ class PacedState(State, kw_only=True):
     def view(self, seat: int, thread: int = 0) -> dict[str, Any]:
         """Build what the seat may see in a thread, from nothing else; `action_history` is added for it."""
         raise NotImplementedError
+
+    def packed_view(self, seat: int, thread: int = 0) -> bytes:
+        """Pack the view as the seat is sent it; a state that keeps parts of it packed puts them in (`sim.views`)."""
+        return _pack.encode(self.view(seat, thread))
 
     def party(self, thread: int) -> tuple[int, ...] | None:
         """Return the seats that see what is said and done in a thread; None is all of them."""

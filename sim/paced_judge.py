@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-import msgspec
-
 from sim.errors import IllegalAction
 from sim.game import ActionType, Game, MessageOnly, Phase
 from sim.judge import Judge, OpenTurn, Refused, start
@@ -15,7 +13,6 @@ from sim.paced import Call, PacedState
 from sim.record import ActionBody, MatchSpec, NoticeBody
 from sim.turns import AsCalled
 
-_pack = msgspec.msgpack.Encoder()
 _ALWAYS_LEGAL = (MessageOnly.name,)
 
 
@@ -286,7 +283,7 @@ class PacedJudge(Judge):
             turn.deadline,
             turn.deadline - self.log.now,
             turn.legal + _ALWAYS_LEGAL,
-            _pack.encode(self.state.view(turn.seat, turn.thread)),
+            self.state.packed_view(turn.seat, turn.thread),
             rejection,
             turn.thread,
         )

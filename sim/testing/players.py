@@ -25,6 +25,7 @@ from sim.record import MatchRecord, MatchSpec
 from sim.referee import Referee
 from sim.rng import generator
 from sim.testing.by_hand import Ask, MatchByHand
+from sim.views import Lazy, read_view
 
 _LONGEST = 40
 """Characters of a text in view that may be a name of something."""
@@ -44,7 +45,7 @@ def random_act(game: Game, agent_ids: Sequence[str], ask: Ask, seat: int, cause:
         action, messages = MessageOnly.name, messages or (Message("well"),)
     else:
         action = rng.choice(allowed)
-    leaves = list(_leaves("", msgspec.msgpack.decode(ask.view)))
+    leaves = list(_leaves("", read_view(ask.view)))
     numbers = [float(n) for _, n in leaves if not isinstance(n, str) and 0 < n < 1e9]
     words = [text for _, text in leaves if isinstance(text, str) and 0 < len(text) <= _LONGEST]
     payload = random_payload(game.action_types[action], rng, numbers or SCALES, words or WORDS)
@@ -62,7 +63,7 @@ def _leaves(key: str, value: Any) -> Iterator[tuple[str, float | str]]:
     elif isinstance(value, dict):
         for name, item in value.items():
             yield from _leaves(name, item)
-    elif isinstance(value, list):
+    elif isinstance(value, list | Lazy):
         for item in value:
             yield from _leaves(key, item)
 

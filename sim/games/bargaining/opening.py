@@ -13,6 +13,7 @@ from sim.games.bargaining.redaction import secrets
 from sim.games.bargaining.state import RIGHT, BargainingState
 from sim.games.bargaining.thread import Thread
 from sim.games.bargaining.views import frame
+from sim.views import pairs
 
 
 def start(game: Parameters, agent_ids: tuple[str, ...], rng: Random) -> BargainingState:
@@ -39,6 +40,7 @@ def start(game: Parameters, agent_ids: tuple[str, ...], rng: Random) -> Bargaini
     )
     for thread in state.threads:
         thread.frames = (frame(state, thread, 0), frame(state, thread, 1))
+        thread.packed = (pairs(thread.frames[0]), pairs(thread.frames[1]))
     state.secrets = [secrets(state, seat) for seat in range(len(agent_ids))]
     for seat, units in enumerate(layout.stock):
         if not units:

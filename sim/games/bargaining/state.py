@@ -78,6 +78,12 @@ class BargainingState(PacedState, kw_only=True):
         """Build what the seat may see in a conversation, or in the lobby."""
         return views.lobby(self, seat) if thread == LOBBY else views.thread(self, seat, self.threads[thread - 1])
 
+    def packed_view(self, seat: int, thread: int = LOBBY) -> bytes:
+        """Pack what the seat may see."""
+        if thread == LOBBY:
+            return PacedState.packed_view(self, seat, thread)
+        return views.packed(self, seat, self.threads[thread - 1])
+
     def party(self, thread: int) -> tuple[int, ...]:
         """Return the buyer and the seller of a conversation; nobody hears what is said in the lobby."""
         return () if thread == LOBBY else self.threads[thread - 1].seats

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias
 
 import msgspec
+from msgspec import Raw
 
 from sim.games.bargaining.tags import Offer, Role
 from sim.games.bargaining.terms import number_text
@@ -13,6 +14,8 @@ Status: TypeAlias = Literal["open", "deal", "overflow", "bought_elsewhere", "sol
 """Where a conversation stands. "overflow": they agreed on what is worth less than nothing to one of them."""
 
 ROLES: tuple[Role, Role] = ("buyer", "seller")
+
+_pack = msgspec.msgpack.Encoder()
 
 SILENT = "(no offer)"
 """How a turn without an offer reads in a transcript."""
@@ -26,6 +29,7 @@ class Thread(msgspec.Struct, kw_only=True):
         seats: The buyer's seat and the seller's.
         products: Ids of the products that it is about.
         frames: What each side's view of it shows all through the match.
+        packed: The same on its way to the side.
         status: Where it stands.
         due: Who is to speak next in this round; None when both have, or when it rests in this round.
         offers: What each side has offered in this round.
@@ -33,15 +37,16 @@ class Thread(msgspec.Struct, kw_only=True):
         history: For each of its rounds: the round, the buyer's price and the seller's.
         still: Rounds in a row without movement on either side.
         moved: Whether a side has moved in this round.
-        heard: The transcript as each side reads it.
+        heard: The transcript as each side reads it; an entry is packed once, when it is said.
         starts: Where in the transcript each of its rounds starts.
-        middle: Its rounds that have left the window, a line each.
+        middle: Its rounds that have left the window, a line each, packed.
     """
 
     number: int
     seats: tuple[int, int]
     products: tuple[str, ...]
     frames: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    packed: tuple[bytes, bytes] = (b"", b"")
     status: Status = "open"
     due: Role | None = None
     offers: list[Offer | None] = msgspec.field(default_factory=lambda: [None, None])
@@ -49,9 +54,9 @@ class Thread(msgspec.Struct, kw_only=True):
     history: list[list[Any]] = []
     still: int = 0
     moved: bool = False
-    heard: tuple[list[dict[str, Any]], list[dict[str, Any]]] = msgspec.field(default_factory=lambda: ([], []))
+    heard: tuple[list[Raw], list[Raw]] = msgspec.field(default_factory=lambda: ([], []))
     starts: list[int] = []
-    middle: list[dict[str, Any]] = []
+    middle: list[Raw] = []
 
     def begin(self) -> None:
         """A round begins in it: the buyer is to speak."""
@@ -76,10 +81,10 @@ class Thread(msgspec.Struct, kw_only=True):
             self._start(round_number, window)
         else:
             side, self.due = 1, None
-        entry = {"round": round_number, "role": role, "text": text}
+        entry = _entry(round_number, role, text)
         heard = self.heard
         heard[side].append(entry)
-        heard[1 - side].append(entry if shown is text else {"round": round_number, "role": role, "text": shown})
+        heard[1 - side].append(entry if shown is text else _entry(round_number, role, shown))
         if offer is None:
             return
         price = offer.price
@@ -105,7 +110,7 @@ class Thread(msgspec.Struct, kw_only=True):
 
     def note(self, round_number: int, text: str) -> None:
         """Take in what the mediator says to both."""
-        entry = {"round": round_number, "role": "mediator", "text": text}
+        entry = _entry(round_number, "mediator", text)
         self.heard[0].append(entry)
         self.heard[1].append(entry)
 
@@ -114,12 +119,11 @@ class Thread(msgspec.Struct, kw_only=True):
         self.still = 0 if self.moved else self.still + 1
         return self.still
 
-    def transcript(self, side: int, window: tuple[int, int]) -> list[dict[str, Any]]:
-        """Return the conversation as one side reads it: in full at its ends, a line for each round between.
-
-        As long as it is all in the window there is no `middle`, and it is what is `heard`.
-        """
+    def transcript(self, side: int, window: tuple[int, int]) -> list[Raw]:
+        """Return the conversation as one side reads it: in full at its ends, a line for each round between."""
         entries, starts = self.heard[side], self.starts
+        if not self.middle:  # it is all in the window
+            return entries
         first = starts[window[0]]
         return [*entries[:first], *self.middle, *entries[starts[len(starts) - window[1]] :]]
 
@@ -137,7 +141,11 @@ def _same(one: dict[str, Any], two: dict[str, Any]) -> bool:
     return one.get("items") == two.get("items") and one.get("terms") == two.get("terms")
 
 
-def _line(round_number: int, bid: float | None, ask: float | None) -> dict[str, Any]:
+def _entry(round_number: int, role: str, text: str) -> Raw:
+    return Raw(_pack.encode({"round": round_number, "role": role, "text": text}))
+
+
+def _line(round_number: int, bid: float | None, ask: float | None) -> Raw:
     buyer = "Buyer made no offer" if bid is None else f"Buyer offered ${number_text(bid)}"
     seller = "Seller made no offer" if ask is None else f"Seller countered at ${number_text(ask)}"
-    return {"round": round_number, "role": "summary", "text": f"{buyer}, {seller}."}
+    return _entry(round_number, "summary", f"{buyer}, {seller}.")

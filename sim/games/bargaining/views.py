@@ -5,7 +5,10 @@ from __future__ import annotations
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from sim.games.bargaining.thread import ROLES, Thread
+from sim.views import join, later, pairs
 
 if TYPE_CHECKING:
     from sim.games.bargaining.state import BargainingState
@@ -23,7 +26,7 @@ def private_facts(state: BargainingState, seat: int) -> dict[str, Any]:
 
 
 def frame(state: BargainingState, it: Thread, side: int) -> dict[str, Any]:
-    """Build the view of a side of a conversation, with nothing yet where it changes in the course of a match."""
+    """Build what a side of a conversation sees all through the match."""
     game, layout = state.game, state.game.layout
     seat, products = it.seats[side], it.products
     own, listed = state.amounts[seat], state.list_prices[it.seats[1]]
@@ -31,22 +34,16 @@ def frame(state: BargainingState, it: Thread, side: int) -> dict[str, Any]:
         "role": ROLES[side],
         "thread": it.number,
         "partner": state.agent_ids[it.seats[1 - side]],
-        "status": it.status,
-        "round": 0,
         "max_rounds": game.max_rounds,
         "deal_rule": game.deal_rule,
         "lot": game.lot,
         "products": layout.goods[it.number - 1],
-        "offers": None,
-        "history": None,
-        "transcript": None,
     }
     if game.choose is None:
         built["my_reservation_price"] = total(own, products)
         built["list_price"] = total(listed, products)
     else:
         built["choose"] = game.choose
-        built["on_sale"] = None
     if len(products) > 1:
         built["my_reservation_prices"] = {product: own[product] for product in products}
         built["list_prices"] = {product: listed[product] for product in products}
@@ -58,18 +55,28 @@ def frame(state: BargainingState, it: Thread, side: int) -> dict[str, Any]:
 
 def thread(state: BargainingState, seat: int, it: Thread) -> dict[str, Any]:
     """Build what a seat sees in a conversation of its own."""
-    game, numbers = state.game, state.game.layout.of_seat[seat]
     side = 0 if seat == it.seats[0] else 1
+    transcript = [msgspec.msgpack.decode(entry) for entry in it.transcript(side, state.game.window)]
+    return {**it.frames[side], **_changing(state, seat, it), "history": it.history, "transcript": transcript}
+
+
+def packed(state: BargainingState, seat: int, it: Thread) -> bytes:
+    """Pack what a seat sees in a conversation of its own; what grows from round to round is unpacked on demand."""
+    side = 0 if seat == it.seats[0] else 1
+    built = _changing(state, seat, it)
+    built["history"] = later(it.history)
+    built["transcript"] = later(it.transcript(side, state.game.window))
+    return join(len(it.frames[side]) + len(built), it.packed[side], pairs(built))
+
+
+def _changing(state: BargainingState, seat: int, it: Thread) -> dict[str, Any]:
+    """Build what is new in a view from turn to turn, but for the history and the transcript."""
+    game, numbers = state.game, state.game.layout.of_seat[seat]
     bid, ask = it.standing
-    built = it.frames[side].copy()
-    built["status"] = it.status
-    built["round"] = state.round
-    built["offers"] = {"buyer": bid, "seller": ask}
-    built["history"] = it.history
-    built["transcript"] = it.transcript(side, game.window) if it.middle else it.heard[side]
+    built: dict[str, Any] = {"status": it.status, "round": state.round, "offers": {"buyer": bid, "seller": ask}}
     if game.choose is not None:
         built["on_sale"] = state.on_sale(it)
-    if side == 1:
+    if seat == it.seats[1]:
         available = state.ledger.available
         built["stock"] = {product: available(seat, product) for product in it.products}
     if len(numbers) > 1:
