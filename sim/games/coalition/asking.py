@@ -68,13 +68,13 @@ class Asking(PacedState, kw_only=True, dict=True):
         asked = talk.asked.pop(seat, Asked(self.now, talk.changes))
         if formation is None:
             return
-        talk.waiting[seat] = None
+        talk.waiting[seat] = silent
         at = asked.since + self.game.turn_timeout
         if not silent:
             if asked.changes < talk.changes:  # while it was thinking
                 self.ask(formation, talk, seat)
         elif at <= self.now:
-            self.ask(formation, talk, seat)
+            self.remind(formation, talk, seat)
         else:  # it has forfeited its turn: not at once, lest it does nothing else
             heappush(self.again, (at, formation.number, seat))
 
@@ -84,4 +84,20 @@ class Asking(PacedState, kw_only=True, dict=True):
             _at, number, seat = heappop(self.again)
             formation, talk = self.world.open.get(number), self.talks[number]
             if formation is not None and seat in talk.waiting and seat in self.core.awaited(formation):
-                self.ask(formation, talk, seat)
+                self.remind(formation, talk, seat)
+
+    def remind(self, formation: Formation, talk: Talk, seat: int) -> None:
+        """Ask a seat that has not answered: the question may be lost, or the answer."""
+        self.ask(formation, talk, seat)
+
+    def check_asking(self) -> None:
+        """Check that who has not answered is asked again.
+
+        Raises:
+            AssertionError: A seat is not.
+        """
+        again = {(number, seat) for _, number, seat in self.again}
+        for number, formation in self.world.open.items():
+            for seat, silent in self.talks[number].waiting.items():
+                asked = not silent or (number, seat) in again or (formation.due or 0.0) <= self.now
+                assert asked, f"who does not answer is asked again: seat {seat} (formation {number})"

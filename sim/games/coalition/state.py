@@ -280,6 +280,7 @@ class CoalitionState(Asking, kw_only=True, dict=True):
         self.observer.check(self.world, self.ticked, over=self.over)
         decisions = sum(len(self.talks[number].made) for number in self.world.open)
         assert self.paid + decisions == sum(self.decided), "each decision has one utility, when its formation ends"
+        self.check_asking()
 
     def races(self) -> dict[str, int]:
         """Return how often actions got in each other's way."""
