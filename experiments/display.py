@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 console = Console(highlight=False)
 
-_MOST_TASKS = 8
-"""Grid points of markets that are shown seat by seat."""
+MOST_POINTS = 8
+"""Grid points that are shown seat by seat where there are other tables too."""
 
 
 @contextmanager
@@ -130,12 +130,21 @@ def _name(game: Mapping[str, Any]) -> str:
     return str(game.get("game_id") or str(game.get("class", "?")).rpartition(":")[2])
 
 
-def _tables(run: Run, points: Sequence[stats.PointFigures]) -> Iterator[Table | Group]:
+def _is_coalition(run: Run) -> bool:
+    return all(point["game"].get("game_id") == "coalition" for point in run.config["points"])
+
+
+def _tables(run: Run, points: Sequence[stats.PointFigures]) -> Iterator[RenderableType]:
     """Yield the tables of a run: by seat, and for markets by type; a run of many tasks is shown by type alone."""
+    if _is_coalition(run):
+        from experiments.coalition_tables import coalition_tables
+
+        yield from coalition_tables(run, points)
+        return
     markets = all(point["game"].get("game_id") == "bargaining" for point in run.config["points"])
-    few = len(points) <= _MOST_TASKS
+    few = len(points) <= MOST_POINTS
     if not markets or few:
-        yield from _tables_of_seats(points)
+        yield from tables_of_seats(points)
     if not markets:
         return
     from experiments.markets import figures_by_point, market_figures
@@ -143,7 +152,7 @@ def _tables(run: Run, points: Sequence[stats.PointFigures]) -> Iterator[Table | 
     if few and len(points) > 1:
         by_point = figures_by_point(run)
         played = [number for number, point in enumerate(points) if point.point in by_point]
-        labels = {key: [values[n] for n in played] for key, values in _short_labels(points).items()}
+        labels = {key: [values[n] for n in played] for key, values in short_labels(points).items()}
         made = _market_table([by_point[points[n].point] for n in played], labels)
     else:
         made = _market_table(market_figures(run), {})
@@ -197,7 +206,7 @@ def _endings(points: Sequence[stats.PointFigures]) -> str:
     return "ended by " + ", ".join(f"{trigger} {count / total:.1%}" for trigger, count in counts.most_common())
 
 
-def _tables_of_seats(points: Sequence[stats.PointFigures]) -> Iterator[Table]:
+def tables_of_seats(points: Sequence[stats.PointFigures]) -> Iterator[Table]:
     """Yield the table of what seats got and did wrong; two where one would be too wide."""
     faults = [kind for kind in _FAULTS if any(getattr(seat, kind) for point in points for seat in point.seats)]
     if faults == ["late"]:  # where all else is well, it is nobody's fault
@@ -211,7 +220,7 @@ def _tables_of_seats(points: Sequence[stats.PointFigures]) -> Iterator[Table]:
 
 
 def _faults_table(points: Sequence[stats.PointFigures], faults: Sequence[str]) -> Table:
-    labels = _short_labels(points)
+    labels = short_labels(points)
     made = table(*labels, "seat", *faults, right=faults)
     for row, point in enumerate(points):
         first = [values[row] for values in labels.values()]
@@ -223,11 +232,11 @@ def _faults_table(points: Sequence[stats.PointFigures], faults: Sequence[str]) -
 
 
 def _results_table(points: Sequence[stats.PointFigures], faults: Sequence[str]) -> Table:
-    labels = _short_labels(points)
+    labels = short_labels(points)
     goal = next((p.goal for p in points if p.goal is not None), "")
     columns = {
         "matches": [f"{p.matches:,}" for p in points],
-        "resolved": [_share(p.statuses.get("resolved", 0), p.matches) for p in points],
+        "resolved": [share(p.statuses.get("resolved", 0), p.matches) for p in points],
         goal: ["–" if p.success is None else f"{p.success:.1%}" for p in points],
         "turns": ["–" if p.turns is None else f"{p.turns:.1f}" for p in points],
         "errors": [f"{p.errors:,}" for p in points],
@@ -270,11 +279,12 @@ def _seat_cells(seat: stats.SeatFigures) -> tuple[str, str, str]:
     return seat.agent_id, f"{seat.mean:,.2f}", "–" if seat.half_width is None else f"{seat.half_width:,.2f}"
 
 
-def _share(count: int, total: int) -> str:
+def share(count: int, total: int) -> str:
+    """Return a part of a total as text."""
     return f"{count / total:.1%}" if total else "–"
 
 
-def _short_labels(points: Sequence[stats.PointFigures]) -> dict[str, list[str]]:
+def short_labels(points: Sequence[stats.PointFigures]) -> dict[str, list[str]]:
     """Return the labels of each point by heading: keys by their last part, files without the folder they share."""
     keys = list(points[0].labels)
     short = [key.rpartition(".")[2] for key in keys]
@@ -296,13 +306,16 @@ def print_results_json(run: Run) -> None:
     """Print the figures of a run as JSON."""
     points = stats.figures(run)
     done = sum(point.matches for point in points)
-    print_json(
-        {
-            "run": str(run.path),
-            "asked": run.asked,
-            "matches": done,
-            "finished": done == run.asked,
-            "points": points,
-            "summary": run.summary,
-        }
-    )
+    said: dict[str, Any] = {
+        "run": str(run.path),
+        "asked": run.asked,
+        "matches": done,
+        "finished": done == run.asked,
+        "points": points,
+        "summary": run.summary,
+    }
+    if _is_coalition(run):
+        from experiments.coalitions import coalition_figures
+
+        said["coalitions"] = coalition_figures(run)
+    print_json(said)
