@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from sim.bus import Address, BusStatistics, LocalBus, Receiver
 from sim.clock import Clock
 from sim.delivery import Delivery, UnreliableBus
 from sim.errors import ConfigError
+from sim.game import ActionType
 from sim.messages import REFEREE, Act, AnyMessage, Lost, MatchEnd, PhaseOpen, Update, YourTurn
 from sim.record import MatchSpec
 from sim.rng import derive, generator
@@ -32,7 +33,8 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         duplicate: Probability that it arrives twice.
         reorder: Whether messages may overtake each other.
         slow: Probability that an agent thinks so long that its answer comes about the deadline of its turn; every
-            other one at its very instant, or at that of what is due before it.
+            other one at its very instant, or at that of what is due before it. Where the game takes it without a turn
+            as well, every other one comes so: the rules have to say whether it is late, and not its turn.
         crash: Probability that the process of a seat dies in a match.
     """
 
@@ -76,6 +78,7 @@ class FaultyBus:
         faults: What goes wrong.
         clock: The time.
         seed: The seed.
+        types: The action types of the game.
 
     Attributes:
         host: Where the agents live; set it before anything is sent.
@@ -89,7 +92,10 @@ class FaultyBus:
     host: _Host
     next_due: Callable[[], float]
 
-    def __init__(self, spec: MatchSpec, faults: Faults, clock: Clock, seed: int) -> None:
+    def __init__(
+        self, spec: MatchSpec, faults: Faults, clock: Clock, seed: int, types: Mapping[str, type[ActionType]]
+    ) -> None:
+        self._types = types
         self._clock = clock
         self._inner = LocalBus()
         delivery = faults.delivery()
@@ -161,6 +167,9 @@ class FaultyBus:
             self._bus.send(sender, to, act)
             return
         self.slowed += 1
+        kind = self._types.get(act.action)
+        if kind is not None and kind.unasked and self._rng.random() < 0.5:
+            act = msgspec.structs.replace(act, turn=0)
         # Once it is time it goes by the bus that is perfect: its thinking was the delay.
         self._clock.at(due, self._inner.send, sender, to, act)
 

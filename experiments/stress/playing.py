@@ -64,8 +64,8 @@ class _Playing:
 
     async def play(self) -> None:
         clock, spec, point = Clock(), self._spec, self._point
-        bus = self._bus = FaultyBus(spec, self._faults, clock, derive(self._plan.seed, "faults"))
         types = point.game.action_types
+        bus = self._bus = FaultyBus(spec, self._faults, clock, derive(self._plan.seed, "faults"), types)
         host = bus.host = AgentHost(lambda address: point.agents[address.seat], bus, clock, lambda address: types)
         bus.next_due = lambda: self.watched.deadline  # the match opens at time 0 of its own loop
         for seat in range(len(spec.agent_ids)):
