@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.agent import Answer
 from actors.learning.learner import Chosen, Learner
 from actors.learning.models import Feature, ModelSpec, Tabular, make_model
 from actors.learning.selection import Selection
@@ -28,7 +27,7 @@ class CoalitionLearner(Learner, Member):
 
     Each step has a model that scores its actions, in the order in which equal ones are taken: at C1 "decline",
     "equal", "proportional" and "greedy" (an offer that keeps a part); at C2 "reject", "sign", "commit" (sign and lock
-    what is owed) and "modify" (ask for an equal share, or as initiator share out anew what someone has left); at C4
+    what is owed) and "modify" (ask for an equal share, or share out anew where someone has left); at C4
     "abort" and "deploy". At first all are worth the `initial` value of their model. What a model may look at is
     listed in `discovery_features` and `proposal_features`.
 
@@ -74,7 +73,7 @@ class CoalitionLearner(Learner, Member):
         self.commit = commit
         self.modifies = modifies
 
-    def initiate(self, turn: Turn, found: Discovery) -> Answer:
+    def initiate(self, turn: Turn, found: Discovery) -> ActionType:
         """Choose among offers, and none."""
         members = partners(found, self.extra, self.draws(turn, "partners", found.task.id))
         seen = discovery_features(found, members or [found.myself])
@@ -91,7 +90,7 @@ class CoalitionLearner(Learner, Member):
             return Decline(decision=decision)
         return self.propose(found, offers[chosen.action], decision)
 
-    def evaluate(self, turn: Turn, offer: Proposal) -> Answer:
+    def evaluate(self, turn: Turn, offer: Proposal) -> ActionType:
         """Choose among signing, modifying and rejecting."""
         asked: dict[int, int] = turn.memory.setdefault("asked", {})
         wanted = self._wanted(offer) if asked.get(offer.formation, 0) < self.modifies or offer.dead else None
@@ -118,7 +117,7 @@ class CoalitionLearner(Learner, Member):
             return reshare(offer, "equal")
         return demand(offer, offer.equal_share) if 0 < offer.my_share < offer.equal_share else None
 
-    def activate(self, turn: Turn, offer: Proposal) -> Answer:
+    def activate(self, turn: Turn, offer: Proposal) -> ActionType:
         """Choose between deploying and aborting."""
         name = f"C4 {offer.task.id} {offer.initiator}"
         chosen = self.choose(turn, "activation", name, proposal_features(offer), ("abort", "deploy"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from actors.agent import Answer
 from actors.scripted.coalition.member import Member
 from actors.scripted.coalition.situation import Discovery, Proposal
 from actors.scripted.options import Part
 from actors.turn import Turn
+from sim.game import ActionType
 from sim.games.coalition.actions import Decision, Deploy, Initiate, Reject
 
 
@@ -27,7 +27,7 @@ class BaronFerejohn(Member):
         super().__init__(agent_id)
         self.discount = discount
 
-    def initiate(self, turn: Turn, found: Discovery) -> Answer:
+    def initiate(self, turn: Turn, found: Discovery) -> ActionType:
         """Make the cheapest proposal that passes."""
         price = self._price(found.task.value, 1 + len(found.peers))
         peers = [peer.id for peer in found.peers]
@@ -36,7 +36,7 @@ class BaronFerejohn(Member):
         decision = self._declare("cheapest majority", price)
         return Initiate(task=found.task.id, allocation=allocation, decision=decision)
 
-    def evaluate(self, turn: Turn, offer: Proposal) -> Answer:
+    def evaluate(self, turn: Turn, offer: Proposal) -> ActionType:
         """Vote for what is worth no less than to wait."""
         price = self._price(offer.task.value, len(offer.invited))
         decision = self._declare("worth of a vote", price)
@@ -44,7 +44,7 @@ class BaronFerejohn(Member):
             return Reject(formation=offer.formation, decision=decision)
         return self.sign(offer, decision, commit=True)
 
-    def activate(self, turn: Turn, offer: Proposal) -> Answer:
+    def activate(self, turn: Turn, offer: Proposal) -> ActionType:
         """Deploy."""
         return Deploy(formation=offer.formation, decision=self.ruled("passed"))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from random import Random
 from typing import ClassVar
 
-from actors.agent import Agent, Answer
+from actors.agent import Agent
 from actors.scripted.coalition.situation import (
     ACTIVATION,
     DISCOVERY,
@@ -16,18 +16,21 @@ from actors.scripted.coalition.situation import (
     read_proposal,
 )
 from actors.turn import Turn
-from sim.game import ActionType, Pass
+from sim.game import ActionType
 from sim.games.coalition.actions import Abort, Decision, Decline, Initiate, Modify, Reject, Sign
 from sim.rng import generator
 
-WAIT = Pass()
+
+def _same(action: ActionType, other: ActionType | None) -> bool:
+    """Return whether two actions are the same, however they were decided on."""
+    return other is not None and action.public_part() == other.public_part()
 
 
 class Member(Agent):
     """A seat of this game; a subclass says what it does at each step.
 
-    What was overtaken by others it considers anew. What the rules refuse for another reason it gives up: it declines,
-    rejects or aborts. A version that pays someone who has left is for the initiator to replace; the others wait.
+    What is refused it considers anew, as others may have been first; if it would do the same again, it declines,
+    rejects or aborts. It never waits for others with an answer.
 
     Attributes:
         stake: Units that each member owes by the versions that it puts forward first.
@@ -39,29 +42,40 @@ class Member(Agent):
     stake: int = 0
     commit: bool = False
 
-    def decide(self, turn: Turn) -> Answer:
+    def decide(self, turn: Turn) -> ActionType:
         """Decide the step that is asked for."""
-        refused = turn.rejection is not None and turn.rejection.code != "late"
+        sent: dict[int, ActionType] = turn.memory.setdefault("sent", {})
+        action = self._step(turn)
+        if turn.rejection is not None and turn.rejection.code != "late" and _same(action, sent.get(turn.thread)):
+            action = self._give_up(turn)
+        sent[turn.thread] = action
+        return action
+
+    def _step(self, turn: Turn) -> ActionType:
         if turn.phase == DISCOVERY:
-            return Decline(decision=self.ruled("refused")) if refused else self.initiate(turn, read_discovery(turn))
-        if turn.phase == ACTIVATION:
-            return Abort(decision=self.ruled("refused")) if refused else self.activate(turn, read_proposal(turn))
-        if refused:
-            return Reject(decision=self.ruled("refused"))
+            return self.initiate(turn, read_discovery(turn))
         offer = read_proposal(turn)
-        return WAIT if offer.dead and offer.initiator != offer.me else self.evaluate(turn, offer)
+        if turn.phase == ACTIVATION:
+            return self.activate(turn, offer)
+        return self.evaluate(turn, offer)
+
+    def _give_up(self, turn: Turn) -> ActionType:
+        decision = self.ruled("refused")
+        if turn.phase == DISCOVERY:
+            return Decline(decision=decision)
+        return Abort(decision=decision) if turn.phase == ACTIVATION else Reject(decision=decision)
 
     # ── the three steps ─────────────────────────────────────────────────────────────────────────────────
 
-    def initiate(self, turn: Turn, found: Discovery) -> Answer:
+    def initiate(self, turn: Turn, found: Discovery) -> ActionType:
         """Initiate a formation for a task that it discovered, or decline (C1)."""
         raise NotImplementedError
 
-    def evaluate(self, turn: Turn, offer: Proposal) -> Answer:
+    def evaluate(self, turn: Turn, offer: Proposal) -> ActionType:
         """Sign, modify or reject a proposal (C2)."""
         raise NotImplementedError
 
-    def activate(self, turn: Turn, offer: Proposal) -> Answer:
+    def activate(self, turn: Turn, offer: Proposal) -> ActionType:
         """Deploy or abort what there is consensus on (C4)."""
         raise NotImplementedError
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from actors.agent import Answer
 from actors.scripted.coalition.member import Member
 from actors.scripted.coalition.sharing import Sharing, demand, partners, reshare, share_out
 from actors.scripted.coalition.situation import Discovery, Proposal, discovery_features, proposal_features
 from actors.scripted.options import Amount, Count, Part
 from actors.turn import Turn
+from sim.game import ActionType
 from sim.games.coalition.actions import Abort, Decision, Decline, Deploy, Modify, Reject
 
 
@@ -17,8 +17,8 @@ class CoalitionAgent(Member):
     Initiation: if the task needs others, enough peers are known and its share exceeds its cost, it invites those who
     provide most of what is lacking, as few as the task needs. Evaluation: it signs if it is of use for the task, the
     paid are good enough for it, and its share covers its cost and is fair; if only the share is too small it asks
-    for a fair one, so often and no more; else it rejects. As initiator it shares out anew what someone has left.
-    Activation: it deploys what is no loss.
+    for a fair one, so often and no more; else it rejects. Where someone has left who was to be paid it shares out
+    anew. Activation: it deploys what is no loss.
 
     Args:
         agent_id: Its seat id.
@@ -60,7 +60,7 @@ class CoalitionAgent(Member):
 
     # ── initiation ──────────────────────────────────────────────────────────────────────────────────────
 
-    def initiate(self, turn: Turn, found: Discovery) -> Answer:
+    def initiate(self, turn: Turn, found: Discovery) -> ActionType:
         """Initiate what needs others and pays."""
         members = partners(found, self.extra, self.draws(turn, "partners", found.task.id))
         seen = discovery_features(found, members or [found.myself])
@@ -75,7 +75,7 @@ class CoalitionAgent(Member):
 
     # ── evaluation ──────────────────────────────────────────────────────────────────────────────────────
 
-    def evaluate(self, turn: Turn, offer: Proposal) -> Answer:
+    def evaluate(self, turn: Turn, offer: Proposal) -> ActionType:
         """Sign, ask for more, or reject."""
         seen = proposal_features(offer)
         if offer.dead:
@@ -95,7 +95,7 @@ class CoalitionAgent(Member):
         """Return the least share that it signs."""
         return max(offer.my_cost + self.margin, self.fairness * offer.equal_share, 1.0)
 
-    def _ask(self, turn: Turn, offer: Proposal, least: float, seen: dict[str, float]) -> Answer:
+    def _ask(self, turn: Turn, offer: Proposal, least: float, seen: dict[str, float]) -> ActionType:
         asked: dict[int, int] = turn.memory.setdefault("asked", {})
         fair = demand(offer, max(least, offer.equal_share))
         if fair is None or not offer.my_share or asked.get(offer.formation, 0) >= self.modifies:
@@ -105,16 +105,17 @@ class CoalitionAgent(Member):
         asked[offer.formation] = asked.get(offer.formation, 0) + 1
         return self.counter(offer, fair, self.ruled("asks for more", seen))
 
-    def _replace(self, turn: Turn, offer: Proposal, decision: Decision) -> Answer:
-        """As initiator share out anew among those who stay, or give up."""
-        allocation = reshare(offer, self.sharing, self.greed) if Modify.name in turn.allowed_actions else None
+    def _replace(self, turn: Turn, offer: Proposal, decision: Decision) -> ActionType:
+        """Share out anew among those who stay, or give up."""
+        greed = self.greed if offer.me == offer.initiator else 0.0
+        allocation = reshare(offer, self.sharing, greed) if Modify.name in turn.allowed_actions else None
         if allocation is None or allocation[offer.me] <= offer.my_cost + self.margin:
             return Reject(formation=offer.formation, decision=decision)
         return self.counter(offer, allocation, decision)
 
     # ── activation ──────────────────────────────────────────────────────────────────────────────────────
 
-    def activate(self, turn: Turn, offer: Proposal) -> Answer:
+    def activate(self, turn: Turn, offer: Proposal) -> ActionType:
         """Deploy what is no loss."""
         seen = proposal_features(offer)
         if offer.my_share < offer.my_cost:
