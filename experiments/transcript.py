@@ -15,6 +15,7 @@ from rich.text import Text
 from experiments.display import print_line, print_page
 from experiments.ending import ending
 from experiments.results import Run
+from experiments.steps import steps, steps_table
 from experiments.words import clean, fields_text
 
 WIDTH = 100
@@ -37,6 +38,8 @@ def print_transcript(run: Run, match: str) -> None:
     width = _width()
     print_page(_facts(events, agent_ids), width)
     print_page(_course(events, max(map(len, [*agent_ids, "referee"]))), width)
+    if events[0][1].get("game") == "coalition":
+        print_page(steps_table(steps(events), width), width)
     for row, body in events:
         if row["kind"] == "end":
             print_page(ending(body, agent_ids, width), width)

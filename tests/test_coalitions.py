@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from coalitions import Table
 from commands import quorum
 
 from actors.registry import make_agent
@@ -15,6 +16,7 @@ from experiments import ExperimentConfig, ExperimentRunner, cooperative
 from experiments.coalitions import CoalitionFigures, coalition_figures
 from experiments.potential import World, cheapest
 from experiments.results import Run
+from experiments.steps import Step, steps
 from sim.games.coalition import CoalitionGame
 
 IDS = ("a", "b", "c")
@@ -149,3 +151,69 @@ def test_a_run_of_another_game_has_no_such_figures(tmp_path: Path) -> None:
     quorum("run", "num_matches=2", f"out={tmp_path / 'run'}")
     assert coalition_figures(Run(tmp_path / "run")) == []
     assert "coalitions" not in json.loads(quorum("results", tmp_path / "run", "--json").out)
+
+
+# ── the table of steps ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def steps_of(run: Run, match: int = 0) -> list[Step]:
+    return steps((row, json.loads(row["body"])) for row in run.events(match).iter_rows(named=True))
+
+
+def test_every_step_of_the_protocol_is_in_the_record(tmp_path: Path) -> None:
+    run = play(tmp_path / "run", world(costs=0), stake=2, commit=False)
+    found = steps_of(run)
+    assert [(step.id, step.output, step.next) for step in found] == [
+        ("C1-initiation", "initiate", "C2-evaluation"),
+        ("Threshold-check", "not_met", "C2-evaluation"),
+        ("C2-evaluation", "sign", "Threshold-check"),
+        ("Threshold-check", "met", "C4-activation"),
+        ("C4-activation", "deploy", "Coalition Active"),
+    ]
+    assert [step.trigger for step in found[::2]] == ["task_discovered", "proposal_received", "consensus_reached"]
+    for step in found:
+        if step.type == "decision":
+            assert step.context and step.selection.startswith("system-rule") and step.probability == 1.0
+            assert (step.utility, step.end, step.policy) == (15, "active", "CoalitionAgent")
+        else:
+            assert (step.selection, step.seat, step.utility) == ("system_rule", None, None)
+            assert step.trigger == "signatures_updated" and set(step.context) >= {"signers", "quorum", "elapsed"}
+
+
+def test_an_activation_that_is_skipped_is_a_step_of_the_system(tmp_path: Path) -> None:
+    *_, last = steps_of(play(tmp_path / "run", world(), stake=2))
+    assert (last.id, last.type, last.action, last.next) == ("C4-activation", "automatic", "skip", "Coalition Active")
+    assert sum(last.context["commitment"].values()) == 4
+
+
+def test_who_declines_goes_on_listening_for_nothing(tmp_path: Path) -> None:
+    (step,) = steps_of(play(tmp_path / "run", world(), margin=100.0))
+    assert (step.output, step.next, step.utility, step.end) == ("decline", "Listening", 0, "listening")
+
+
+def test_a_modification_leads_to_a_new_version_and_a_rejection_out() -> None:
+    table = Table(seconds=1.0)
+    table.initiate()
+    table.do("b", "modify", parent=table.digest(), allocation={"a": 10, "b": 20})
+    table.do("a", "reject")
+    rows = [({"kind": e.kind, "time": e.time, "recipients": e.recipients}, json.loads(e.body)) for e in table.events]
+    found = steps((row, body) for row, body in rows if "utility" not in body.get("facts", {}))
+    assert [step.next for step in found if step.type == "decision"] == [
+        "C2-evaluation",
+        "C2 (new version)",
+        "Not Member",
+    ]
+    assert found[-1].output == "infeasible" and found[-1].next == "Failed"
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_the_transcript_shows_the_steps_in_the_width_that_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    quorum("run", "game=coalition/full", "agents=coalition/mixed", "num_matches=2", f"out={tmp_path / 'run'}")
+    shown = quorum("show", tmp_path / "run", "1").out
+    table = shown[shown.index("\nsteps\n") : shown.index("\nresolved")].splitlines()
+    assert max(map(len, table)) <= columns
+    lines = [line.split() for line in table if line.strip()[:1].isdigit()]
+    assert {line[1] for line in lines if len(line) > 5} >= {"C1-initiation", "C2-evaluation", "Threshold-check"}
