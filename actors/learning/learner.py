@@ -133,9 +133,7 @@ class Learner(Agent):
                 update = Update(name, chosen.features, chosen.action, utility, chosen.version)
                 lessons.setdefault(chosen.model, []).append(update)
         self.learn(lessons)
-        if self._lessons is not None:
-            for model, updates in lessons.items():
-                self._lessons.setdefault(model, []).extend(updates)
+        self.note(lessons)
 
     def learn(self, lessons: Mapping[str, Sequence[Update]]) -> None:
         """Learn from utilities, in the order given."""
@@ -169,6 +167,12 @@ class Learner(Agent):
         self.learn(learnt)
         self._lessons = {}
         return learnt
+
+    def note(self, lessons: Mapping[str, Sequence[Update]]) -> None:
+        """Keep what it has learnt from until it is asked, if it is one copy of several."""
+        if self._lessons is not None:
+            for model, updates in lessons.items():
+                self._lessons.setdefault(model, []).extend(updates)
 
     def gather(self, lessons: Iterable[Mapping[str, Sequence[Update]]]) -> None:
         """Learn from what copies have learnt from, in an order that does not depend on who was first."""
