@@ -104,12 +104,19 @@ def show(
 
 
 @app.command()
-def replay(run_path: RunPath) -> None:
+def replay(
+    run_path: RunPath,
+    history: Annotated[
+        bool, typer.Option("--history", help="Coalitions: check each history against the sequential rules instead.")
+    ] = False,
+) -> None:
     """Judge every record again; exits with 1 at the first that differs."""
     from experiments.display import watch
     from experiments.replaying import replay_run
 
     opened = _open(run_path)
+    if history:
+        raise typer.Exit(_check_history(opened))
     try:
         with watch("judging") as progress:
             count = replay_run(opened, progress)
@@ -118,6 +125,23 @@ def replay(run_path: RunPath) -> None:
         raise typer.Exit(1) from None
     missing = f"; {opened.asked - count:,} are missing: quorum resume {run_path}" if count < opened.asked else ""
     typer.echo(f"{count:,} matches judged again; all give the same events and outcomes{missing}")
+
+
+def _check_history(opened: Run) -> int:
+    """Check the histories of a coalition run, and say what is broken; returns the exit code."""
+    from experiments.display import watch
+    from experiments.history import MOST_SHOWN, check_run
+
+    with watch("checking") as progress:
+        count, found = check_run(opened, progress)
+    if not found:
+        typer.echo(f"{count:,} histories checked; all are those of the sequential rules")
+        return 0
+    for breach in found[:MOST_SHOWN]:
+        typer.echo(f"broken: {breach}", err=True)
+    matches = len({breach.match_id for breach in found})
+    typer.echo(f"{matches:,} of {count:,} histories are not those of the sequential rules", err=True)
+    return 1
 
 
 @app.command()
