@@ -13,31 +13,38 @@ from sim.messages import Act, Message
 
 _pack = msgspec.msgpack.Encoder()
 _EMPTY = _pack.encode({})
+_NOTHING: tuple[Message, ...] = ()
 _MAX_TURN = 1 << 62
 _MAX_MESSAGES = 1000
 
 
 def make_act(seat: int, turn: int, cause: int, answer: Answer, receipt: bool = False) -> Act:
     """Turn whatever an agent returned into a submission; what cannot be encoded becomes its `problem`."""
-    messages: Sequence[Message | str] = ()
+    messages: Sequence[Message | str] = _NOTHING
+    said: tuple[Message, ...] = _NOTHING
     action: object = answer
     if type(turn) is not int or not 0 <= turn < _MAX_TURN:
         return Act(seat, 0, cause, "", _EMPTY, (), "the number of the turn is not that of any turn", receipt)
     if isinstance(answer, Decision):
         action, messages = answer.action, answer.messages
     try:
-        if isinstance(messages, (str, Message)):
-            messages = (messages,)
-        said = []
-        for message in messages:
-            said.append(Message(message) if type(message) is str else _message(message))
-            if len(said) > _MAX_MESSAGES:  # a list may have no end
-                raise ValueError(f"more than {_MAX_MESSAGES} messages in one answer")
+        if messages is not _NOTHING:
+            if isinstance(messages, (str, Message)):
+                messages = (messages,)
+            read = []
+            for message in messages:
+                read.append(Message(message) if type(message) is str else _message(message))
+                if len(read) > _MAX_MESSAGES:  # a list may have no end
+                    raise ValueError(f"more than {_MAX_MESSAGES} messages in one answer")
+            said = tuple(read)
         if isinstance(action, ActionType):
-            return Act(seat, turn, cause, _text(action.name), _pack.encode(action), tuple(said), "", receipt)
+            name = action.name
+            if type(name) is not str:
+                name = _text(name)
+            return Act(seat, turn, cause, name, _pack.encode(action), said, "", receipt)
         if isinstance(action, Action):
             payload = _pack.encode(action.payload) if action.payload else _EMPTY
-            return Act(seat, turn, cause, _text(action.type), payload, tuple(said), "", receipt)
+            return Act(seat, turn, cause, _text(action.type), payload, said, "", receipt)
         raise TypeError(f"an Action, a typed action or a Decision is needed, not {type(action).__name__}")
     except Exception as error:  # encoding runs the agent's own objects, which may raise anything
         return Act(seat, turn, cause, "", _EMPTY, (), describe(error), receipt)

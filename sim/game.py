@@ -185,6 +185,7 @@ class Game(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         game_id: Name of the game.
         action_types: Its actions by name, `message_only` among them.
         goal: What its figures are about; None where no one figure says it.
+        draws: Whether a match of it begins with a draw.
         turn_order: "round_robin" asks one seat at a time; "concurrent" opens a phase to all who may act.
         turn_timeout: Seconds that a seat has for a turn.
         phase_timeout: Seconds that a concurrent phase lasts at most; None: `turn_timeout` for each of its rounds.
@@ -198,6 +199,7 @@ class Game(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     game_id: ClassVar[str]
     action_types: ClassVar[Mapping[str, type[ActionType]]]
     goal: ClassVar[Goal | None] = None
+    draws: ClassVar[bool] = True
 
     turn_order: Literal["round_robin", "concurrent"] = "round_robin"
     turn_timeout: float = 30.0

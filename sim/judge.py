@@ -35,7 +35,7 @@ from sim.messages import (
     YourTurn,
 )
 from sim.record import ActionBody, MatchRecord, MatchSpec
-from sim.rng import derive_each, generator
+from sim.rng import UNDRAWN, derive_each, generator
 from sim.turns import Concurrent, RoundRobin, TurnKeeper
 
 _NO_ATTEMPT = ("agent_not_in_match", "duplicate", "late", "not_your_turn")
@@ -61,7 +61,7 @@ class OpenTurn(msgspec.Struct):
     phase: str = ""
     invalid: int = 0
     pings: int = 0
-    calls: int = 0
+    calls: int = 1
 
 
 class Refused(Exception):
@@ -213,23 +213,29 @@ class Judge:
             known = ", ".join(game.action_types)
             raise Refused("invalid_action_type", f"{act.action[:40]!r} is not an action of this game: {known}")
         turn = self._turn_of(sender, act.turn)
-        if kind is not MessageOnly:
-            asked = turn is not None and act.turn == turn.id and act.action in turn.legal
-            if not (self._steady and asked):
-                self._check_turn(sender, act, turn)
+        if kind is not MessageOnly and not (
+            self._steady and turn is not None and act.turn == turn.id and act.action in turn.legal
+        ):
+            self._check_turn(sender, act, turn)
         try:
             action = decode_payload(kind, act.payload)
         except ValueError as error:
             raise Refused("invalid_payload", str(error)) from None
-        count, most = len(act.messages), game.max_messages_per_turn
-        if count > most:
-            raise Refused("game_rule_violation", f"{count} messages in one submission; at most {most} are allowed")
-        for message in act.messages:
-            if message.to is not None:
-                self._check_recipients(message.to)
+        messages = act.messages
+        if messages:
+            count, most = len(messages), game.max_messages_per_turn
+            if count > most:
+                raise Refused("game_rule_violation", f"{count} messages in one submission; at most {most} are allowed")
+            for message in messages:
+                if message.to is not None:
+                    self._check_recipients(message.to)
         if kind is MessageOnly:
             self._check_ping(sender, act, turn)
-        return action, turn
+        return action, turn if act.turn else self._meant(sender, action, turn)
+
+    def _meant(self, sender: int, action: Any, turn: OpenTurn | None) -> OpenTurn | None:
+        """Return the turn that an action is for which quotes none."""
+        return turn
 
     def _turn_of(self, sender: int, number: int) -> OpenTurn | None:
         """Return the open turn of a seat that quotes this number."""
@@ -467,4 +473,4 @@ class Judge:
 
 def start(spec: MatchSpec, game: Game) -> State:
     """Return the state of a match at its beginning."""
-    return game.start(spec.agent_ids, generator(spec.seed, "game"))
+    return game.start(spec.agent_ids, generator(spec.seed, "game") if game.draws else UNDRAWN)

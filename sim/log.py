@@ -41,7 +41,9 @@ class EventLog:
     """
 
     __slots__ = (
+        "_ending",
         "_everybody",
+        "_opening",
         "_rejections",
         "_restricted",
         "_shown",
@@ -58,17 +60,22 @@ class EventLog:
         self.now = 0.0
         self.events: list[Event] = []
         self.messages = self.uncounted = 0
+        self._opening = 0  # events that tell how the match opened: the seats have it from `MatchOpen`
+        self._ending: int | None = None  # the event that tells how it ended: they have it from `MatchEnd`
         self._shown: dict[int, Event] = {}
         self._restricted = -1  # the last event that not every seat may see whole
         self._rejections: dict[int, int] = {}
 
     def since(self, start: int, seat: int) -> list[Event]:
         """Return what a seat may see of the events from number `start` on, as it may see it."""
+        if start < self._opening:
+            start = self._opening
+        events = self.events[start : self._ending]
         if start > self._restricted:
-            return self.events[start:]
+            return events
         visible = []
         shown = self._shown
-        for event in self.events[start:]:
+        for event in events:
             to = event.recipients
             if to is None or (seat in to and event.kind not in _TOLD_OTHERWISE):
                 visible.append(shown.get(event.seq, event) if shown else event)
@@ -88,6 +95,7 @@ class EventLog:
         self._write("open", REFEREE, 0, (), _json.encode({"game": game_id, "roles": roles}))
         for seat, facts in enumerate(private):
             self._write("open", REFEREE, 0, (seat,), _json.encode(facts))
+        self._opening = len(self.events)
 
     def phase(self, name: str) -> None:
         """A phase begins."""
@@ -167,7 +175,9 @@ class EventLog:
         """The match is over; the seats are told by `MatchEnd`."""
         digest = sha256(_pack.encode(self.events)).hexdigest()
         body = EndBody(outcome.status, outcome.trigger, outcome.utilities, outcome.details, outcome.figures, digest)
+        restricted, self._ending = self._restricted, len(self.events)
         self._write("end", REFEREE, 0, (), _json.encode(body))
+        self._restricted = restricted
 
 
 def _rejected_body(agent_id: str | None, act: Act, rejection: Rejection) -> RejectedBody:
@@ -195,7 +205,9 @@ def submission_size(act: Act) -> int:
     Raises:
         UnicodeEncodeError: Some of its text cannot be encoded; Python text may hold lone surrogates.
     """
-    size = len(act.payload) + len(act.action.encode()) + len(act.problem.encode())
+    size = len(act.payload) + len(act.action.encode())
+    if act.problem:
+        size += len(act.problem.encode())
     for message in act.messages:
         size += len(message.text.encode())
         if message.to is not None:

@@ -8,7 +8,7 @@ from typing import Any
 from sim.errors import IllegalAction
 from sim.game import ActionType, Game, MessageOnly, Phase
 from sim.judge import Judge, OpenTurn, Refused, start
-from sim.messages import Act, EventKind, PhaseOpen, Rejection, ToReferee, YourTurn
+from sim.messages import Act, EventKind, PhaseOpen, Rejection, YourTurn
 from sim.paced import Call, PacedState
 from sim.record import ActionBody, MatchSpec, NoticeBody
 from sim.turns import AsCalled
@@ -32,18 +32,13 @@ class PacedJudge(Judge):
         self._numbered: dict[int, OpenTurn] = {}
         super().__init__(spec, game, state)
         self._threads = True
+        self._rewords = type(state).heard is not PacedState.heard
         self._steady = False
 
     def _make_keeper(self) -> AsCalled:
         return AsCalled(self, at_once=self._concurrent)
 
     # ── the life of a match ─────────────────────────────────────────────────────────────────────────────
-
-    def read(self, sender: int, item: ToReferee, now: float) -> None:
-        """Rule on one item of the inbox. Arguments as in `Judge`."""
-        Judge.read(self, sender, item, now)  # not by `super()`, which takes as long as all the rest here
-        if len(self.outbox) > 1:
-            self._leave_out_what_is_over()
 
     def _leave_out_what_is_over(self) -> None:
         """Do not ask for a turn that this same item has ended, and ask once for one that it called for twice."""
@@ -66,14 +61,11 @@ class PacedJudge(Judge):
         own = [turn for turn in self._open.values() if turn.seat == sender]
         return own[0] if len(own) == 1 else None
 
-    def _check(self, sender: int, act: Act) -> tuple[Any, OpenTurn | None]:
-        action, turn = Judge._check(self, sender, act)
-        if act.turn == 0 and action.unasked:  # whatever turn is open: its payload says where it belongs
-            turn = self._unasked_turn(sender, action)
-        return action, turn
-
-    def _unasked_turn(self, sender: int, action: ActionType) -> OpenTurn:
+    def _meant(self, sender: int, action: Any, turn: OpenTurn | None) -> OpenTurn | None:
         """Return a turn for an action that answers none; it takes the place of one that is open in its thread."""
+        if not action.unasked:
+            return turn
+        # Whatever turn is open: its payload says where it belongs.
         thread = self.state.thread_of(sender, action)
         place = thread * len(self._seats) + sender
         return OpenTurn(0, sender, 0, inf, (action.name,), place, thread, self._phase.name)
@@ -136,8 +128,8 @@ class PacedJudge(Judge):
             thread,
             None if heard == said else said,
         )
-        shown = self.state.shown(sender, action)
-        audience = self._audience(thread, sender)
+        shown, party = self.state.shown(sender, action), self.state.party(thread)
+        audience = party if party is None or sender in party else (sender,)  # as in `_audience`
         self.log.action("action", sender, act.cause, body, None if shown is action else shown, audience)
         if action.advances:
             self._open.pop(turn.place, None)
@@ -170,9 +162,9 @@ class PacedJudge(Judge):
 
     def _hear(self, sender: int, act: Act, thread: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Write the private messages down; return the public ones as they are, and as others hear them."""
-        state, said, heard = self.state, [], []
+        state, rewords, said, heard = self.state, self._rewords, [], []
         for message in act.messages:
-            text = state.heard(sender, message.text)
+            text = state.heard(sender, message.text) if rewords else message.text
             if message.to is not None:
                 self.log.private_message(sender, act.cause, message, thread, text)
             else:
@@ -193,10 +185,21 @@ class PacedJudge(Judge):
         self._steady = False
         if state.notices:
             self._say()
-        if not self._moved_on() and self._keeper.ask(state.calls):
-            self._close_phase()
-        if state.alarm < self.deadline:
-            self.deadline = state.alarm
+        outcome = state.outcome()
+        if outcome is not None:
+            self._end(outcome)
+        elif self._turns >= self.game.max_turns:
+            self._end(state.stopped("timed_out", "max_turns"))
+        else:
+            if state.phase is not self._phase:
+                self._enter(state.phase)
+            self._keeper.ask(state.calls)
+            if state.alarm < self.deadline:
+                self.deadline = state.alarm
+            elif not self._open and state.alarm == inf:
+                self._close_phase()  # nobody is asked, and no alarm is set
+        if len(self.outbox) > 1:
+            self._leave_out_what_is_over()
 
     def _say(self) -> None:
         """Give the notices, and close the threads that are over."""
@@ -213,17 +216,16 @@ class PacedJudge(Judge):
         state.notices.clear()
 
     def _begin(self, phase: Phase) -> None:
+        self._enter(phase)
+        self._go_on()
+
+    def _enter(self, phase: Phase) -> None:
         if self._open:
             self.outbox.extend([(turn.seat, None) for turn in self._open.values()])  # their agents may still think
             self._open.clear()
         self._phase = phase
         self.log.phase(phase.name)
         self._keeper.begin(phase)
-        self._go_on()
-
-    def idle(self) -> bool:
-        """Return whether nothing is to come: no turn is open, and no alarm is set."""
-        return not self._open and self.state.alarm == inf
 
     def busy(self) -> bool:
         """Return whether a seat is asked and has not answered."""
@@ -244,11 +246,12 @@ class PacedJudge(Judge):
             if not legal or self._turns >= self.game.max_turns:
                 return
             turn = self._open_turn(call, place, legal)
-        turn.calls += 1
-        # A turn that goes round in circles waits for its deadline.
-        turn.legal = legal if turn.calls <= self.game.max_turns else ()
-        if not turn.legal:
-            return
+        else:
+            turn.calls += 1
+            # A turn that goes round in circles waits for its deadline.
+            turn.legal = legal if turn.calls <= self.game.max_turns else ()
+            if not turn.legal:
+                return
         self._steady = len(self._open) == 1  # nothing happens until it is answered: what is legal now still will be
         if seat in self._lost:
             self._auto.append(turn)
@@ -257,15 +260,18 @@ class PacedJudge(Judge):
 
     def _open_turn(self, call: Call, place: int, legal: tuple[str, ...]) -> OpenTurn:
         number = self._turns = self._turns + 1
-        deadline = min(self.log.now + self.game.turn_timeout, call.by)
+        deadline = self.log.now + self.game.turn_timeout
+        if call.by < deadline:
+            deadline = call.by
         if call.within is not None:
             deadline = self._no_later_than(call.within, deadline)
         if deadline < self.deadline:
             self.deadline = deadline
         phase = call.phase or self._phase.name
-        turn = OpenTurn(number, call.seat, call.round, deadline, legal, place, call.thread, phase)
+        seat = call.seat
+        turn = OpenTurn(number, seat, call.round, deadline, legal, place, call.thread, phase)
         self._open[place] = self._numbered[number] = turn
-        self._pings[call.seat] = 0
+        self._pings[seat] = 0
         return turn
 
     def _no_later_than(self, outer: tuple[int, int], deadline: float) -> float:
@@ -276,18 +282,19 @@ class PacedJudge(Judge):
     def _ask(self, turn: OpenTurn, rejection: Rejection | None = None) -> None:
         if rejection is not None:
             turn.legal = self.state.legal(turn.seat, turn.thread)  # another's action may have changed it
+        seat, thread, deadline = turn.seat, turn.thread, turn.deadline
         ask: YourTurn | PhaseOpen = self._ask_type(
             turn.id,
             turn.phase,
             turn.round,
-            turn.deadline,
-            turn.deadline - self.log.now,
+            deadline,
+            deadline - self.log.now,
             turn.legal + _ALWAYS_LEGAL,
-            self.state.packed_view(turn.seat, turn.thread),
+            self.state.packed_view(seat, thread),
             rejection,
-            turn.thread,
+            thread,
         )
-        self.outbox.append((turn.seat, ask))
+        self.outbox.append((seat, ask))
 
     def _read_deadline(self, at: float) -> None:
         for turn in [turn for turn in self._open.values() if turn.deadline <= at]:

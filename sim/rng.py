@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from hashlib import blake2b, shake_128
+from typing import Final
 
 
 def derive(seed: int, *names: int | str) -> int:
@@ -29,3 +30,15 @@ def derive_each(seed: int, name: str, count: int) -> list[int]:
 def generator(seed: int, *names: int | str) -> random.Random:
     """Return a generator of its own for the purpose that the names give."""
     return random.Random(derive(seed, *names))
+
+
+class _Undrawn(random.Random):
+    def random(self) -> float:
+        raise RuntimeError("a game that draws nothing draws (`Game.draws`)")
+
+    def getrandbits(self, k: int, /) -> int:
+        raise RuntimeError("a game that draws nothing draws (`Game.draws`)")
+
+
+UNDRAWN: Final[random.Random] = _Undrawn(0)
+"""Stands where nothing is drawn, since making a generator takes long; whoever draws from it all the same is told."""

@@ -122,9 +122,6 @@ class CallTable(Protocol):
     def open_call(self, call: Call) -> None:
         """Ask the seat that is called for."""
 
-    def idle(self) -> bool:
-        """Return whether no turn is open."""
-
     def busy(self) -> bool:
         """Return whether a seat is asked and has not answered."""
 
@@ -151,23 +148,26 @@ class AsCalled:
         if self._calls:
             self._calls = deque(call for call in self._calls if call.thread != thread)
 
-    def ask(self, calls: list[Call]) -> bool:
-        """Take in what the state calls for, and ask the next, or all; the phase is over when nobody is asked.
+    def ask(self, calls: list[Call]) -> None:
+        """Take in what the state calls for, and ask the next, or all.
 
         Args:
             calls: The calls; they are taken out.
         """
         table, waiting = self._table, self._calls
+        if len(calls) == 1 and not waiting and (self._at_once or not table.busy()):
+            table.open_call(calls.pop())
+            return
         if calls:
             waiting.extend(calls)
             calls.clear()
         while waiting and (self._at_once or not table.busy()):
             table.open_call(waiting.popleft())
-        return table.idle()
 
     def acted(self, seat: int, action: ActionType | None) -> bool:
         """Ask the next, or all that are called for."""
-        return self.ask([])
+        self.ask([])
+        return False
 
     def may_act(self, seat: int) -> bool:
         """Nobody acts unasked."""

@@ -9,6 +9,7 @@ import msgspec
 
 from sim.errors import ConfigError
 from sim.game import Game
+from sim.games.bargaining.amounts import amount_of, bounds
 from sim.games.bargaining.checks import check
 from sim.games.bargaining.layout import Layout, lay_out
 from sim.games.bargaining.scores import Scoring
@@ -132,6 +133,14 @@ class Parameters(Game, frozen=True, kw_only=True, dict=True):
     def sides(self) -> tuple[Buyer | Seller, ...]:
         """The buyers, then the sellers."""
         return (*self.buyers.values(), *self.sellers.values())
+
+    @cached_property
+    def draws(self) -> bool:  # type: ignore[override]
+        """Whether an amount is drawn for each match."""
+        held = [buyer.max_price for buyer in self.buyers.values()]
+        held += [amount for seller in self.sellers.values() for amount in (seller.min_price, seller.list_price)]
+        amounts = [amount_of(amount, product) for amount in held for product in self.products]
+        return any(low != high for low, high in map(bounds, amounts))
 
     @cached_property
     def layout(self) -> Layout:

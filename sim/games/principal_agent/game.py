@@ -68,6 +68,7 @@ class PrincipalAgentGame(Parameters, frozen=True, kw_only=True, dict=True):
     """
 
     game_id: ClassVar[str] = "principal-agent"
+    draws: ClassVar[bool] = False
 
     @property
     def action_types(self) -> Mapping[str, type[ActionType]]:  # type: ignore[override]
