@@ -7,13 +7,14 @@ from typing import Any, Final, overload
 
 import msgspec
 
-_LATER: Final = 1
+LATER: Final = 1
 """Extension type of a list that is unpacked later."""
 
 _MOST: Final = 15
 """Pairs of a map whose number MessagePack writes in its one first byte."""
 
-_pack = msgspec.msgpack.Encoder()
+encode: Final = msgspec.msgpack.Encoder().encode
+"""Packs a value; what is packed already is taken as it is (`msgspec.Raw`)."""
 
 
 class Lazy(msgspec.Struct, eq=False):
@@ -65,26 +66,20 @@ class Later(Lazy):
         return self._entries
 
 
-def later(entries: Sequence[Any]) -> msgspec.msgpack.Ext:
-    """Pack a list so that it is unpacked when it is looked at; its entries may be packed already (`Raw`)."""
-    return msgspec.msgpack.Ext(_LATER, _pack.encode(entries))
+def head(part: Mapping[str, Any], more: int) -> bytes:
+    """Pack the part of a view that stays as it is, at most 15 keys; it says that `more` are to come.
 
-
-def pairs(part: Mapping[str, Any]) -> bytes:
-    """Pack a part of a view, of at most 15 keys; `join` makes a view of parts."""
+    What makes it whole is the rest of the view, `encode(rest)[1:]`: of a map of so few keys the first byte is their
+    number. A list in the rest is unpacked when it is looked at if it is `Ext(LATER, encode(entries))`.
+    """
     assert len(part) <= _MOST
-    return _pack.encode(part)[1:]
-
-
-def join(count: int, *parts: bytes) -> bytes:
-    """Return the packed view of `count` keys that parts make up."""
-    return b"".join((b"\xde", count.to_bytes(2, "big"), *parts))
+    return b"\xde" + (len(part) + more).to_bytes(2, "big") + encode(part)[1:]
 
 
 _decoder = msgspec.msgpack.Decoder(ext_hook=Later)
 
 
 def read_view(packed: bytes) -> dict[str, Any]:
-    """Unpack a view; what was packed by `later` is left so until it is looked at."""
+    """Unpack a view; what was packed as `LATER` is left so until it is looked at."""
     view: dict[str, Any] = _decoder.decode(packed)
     return view

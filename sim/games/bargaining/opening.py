@@ -12,8 +12,7 @@ from sim.games.bargaining.parameters import Parameters
 from sim.games.bargaining.redaction import secrets
 from sim.games.bargaining.state import RIGHT, BargainingState
 from sim.games.bargaining.thread import Thread
-from sim.games.bargaining.views import frame
-from sim.views import pairs
+from sim.games.bargaining.views import frame, head_of
 
 
 def start(game: Parameters, agent_ids: tuple[str, ...], rng: Random) -> BargainingState:
@@ -40,13 +39,14 @@ def start(game: Parameters, agent_ids: tuple[str, ...], rng: Random) -> Bargaini
     )
     for thread in state.threads:
         thread.frames = (frame(state, thread, 0), frame(state, thread, 1))
-        thread.packed = (pairs(thread.frames[0]), pairs(thread.frames[1]))
     state.secrets = [secrets(state, seat) for seat in range(len(agent_ids))]
     for seat, units in enumerate(layout.stock):
         if not units:
             state.ledger.put(seat, RIGHT, 1)
         for product, count in units.items():
             state.ledger.put(seat, product, count)
+    for thread in state.threads:
+        thread.heads = (head_of(state, thread, 0), head_of(state, thread, 1))
     state.begin_round()
     return state
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 REDACTED: Final = "[redacted]"
 
+_GAPS: Final = b",.' \t\n\v\f\r\x1c\x1d\x1e\x1f*_"
+"""What may stand between the digits of a number."""
+
 
 # ── which amounts ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -39,7 +42,7 @@ def named(text: str, amounts: list[float]) -> list[float]:
     """
     if not text.isascii():
         return amounts
-    found, digits = [], _without_gaps(text.encode())
+    found, digits = [], text.encode().translate(None, _GAPS)
     for amount in amounts:
         for run in _runs(amount):
             if run in digits:
@@ -49,8 +52,8 @@ def named(text: str, amounts: list[float]) -> list[float]:
 
 
 def _without_gaps(text: bytes) -> bytes:
-    """Return a text without what may stand between the digits of a number."""
-    return text.translate(None, b",.' \t\n\v\f\r\x1c\x1d\x1e\x1f*_")
+    """Return a number without what may stand between its digits."""
+    return text.translate(None, _GAPS)
 
 
 @lru_cache(maxsize=4096)

@@ -90,10 +90,11 @@ class BargainingState(PacedState, kw_only=True):
 
     def shown(self, seat: int, action: ActionType) -> ActionType:
         """Return a reply without the sender's reservation prices in its prose; all else is as it is."""
+        last = self.redacted
+        if last is not None and last[0] is action:
+            return last[1]
         if not isinstance(action, Reply):
             return action
-        if self.redacted is not None and self.redacted[0] is action:
-            return self.redacted[1]
         return Reply(self._hide(seat, action.text, "buyer" if seat < len(self.game.buyers) else "seller"))
 
     def heard(self, seat: int, text: str) -> str:

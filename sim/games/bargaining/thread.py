@@ -9,13 +9,12 @@ from msgspec import Raw
 
 from sim.games.bargaining.tags import Offer, Role
 from sim.games.bargaining.terms import number_text
+from sim.views import encode
 
 Status: TypeAlias = Literal["open", "deal", "overflow", "bought_elsewhere", "sold_out"]
 """Where a conversation stands. "overflow": they agreed on what is worth less than nothing to one of them."""
 
 ROLES: tuple[Role, Role] = ("buyer", "seller")
-
-_pack = msgspec.msgpack.Encoder()
 
 SILENT = "(no offer)"
 """How a turn without an offer reads in a transcript."""
@@ -29,7 +28,7 @@ class Thread(msgspec.Struct, kw_only=True):
         seats: The buyer's seat and the seller's.
         products: Ids of the products that it is about.
         frames: What each side's view of it shows all through the match.
-        packed: The same on its way to the side.
+        heads: The same as a packed view begins with it.
         status: Where it stands.
         due: Who is to speak next in this round; None when both have, or when it rests in this round.
         offers: What each side has offered in this round.
@@ -46,7 +45,7 @@ class Thread(msgspec.Struct, kw_only=True):
     seats: tuple[int, int]
     products: tuple[str, ...]
     frames: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
-    packed: tuple[bytes, bytes] = (b"", b"")
+    heads: tuple[bytes, bytes] = (b"", b"")
     status: Status = "open"
     due: Role | None = None
     offers: list[Offer | None] = msgspec.field(default_factory=lambda: [None, None])
@@ -81,7 +80,7 @@ class Thread(msgspec.Struct, kw_only=True):
             self._start(round_number, window)
         else:
             side, self.due = 1, None
-        entry = _entry(round_number, role, text)
+        entry = Raw(encode({"round": round_number, "role": role, "text": text}))
         heard = self.heard
         heard[side].append(entry)
         heard[1 - side].append(entry if shown is text else _entry(round_number, role, shown))
@@ -142,7 +141,7 @@ def _same(one: dict[str, Any], two: dict[str, Any]) -> bool:
 
 
 def _entry(round_number: int, role: str, text: str) -> Raw:
-    return Raw(_pack.encode({"round": round_number, "role": role, "text": text}))
+    return Raw(encode({"round": round_number, "role": role, "text": text}))
 
 
 def _line(round_number: int, bid: float | None, ask: float | None) -> Raw:

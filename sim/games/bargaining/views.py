@@ -6,9 +6,10 @@ from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.msgpack import Ext
 
 from sim.games.bargaining.thread import ROLES, Thread
-from sim.views import join, later, pairs
+from sim.views import LATER, encode, head
 
 if TYPE_CHECKING:
     from sim.games.bargaining.state import BargainingState
@@ -64,9 +65,16 @@ def packed(state: BargainingState, seat: int, it: Thread) -> bytes:
     """Pack what a seat sees in a conversation of its own; what grows from round to round is unpacked on demand."""
     side = 0 if seat == it.seats[0] else 1
     built = _changing(state, seat, it)
-    built["history"] = later(it.history)
-    built["transcript"] = later(it.transcript(side, state.game.window))
-    return join(len(it.frames[side]) + len(built), it.packed[side], pairs(built))
+    heard = it.transcript(side, state.game.window) if it.middle else it.heard[side]
+    built["history"] = Ext(LATER, encode(it.history))
+    built["transcript"] = Ext(LATER, encode(heard))
+    return it.heads[side] + encode(built)[1:]
+
+
+def head_of(state: BargainingState, it: Thread, side: int) -> bytes:
+    """Pack what a side of a conversation sees all through the match."""
+    changing = len(_changing(state, it.seats[side], it)) + 2  # the history and the transcript
+    return head(it.frames[side], changing)
 
 
 def _changing(state: BargainingState, seat: int, it: Thread) -> dict[str, Any]:

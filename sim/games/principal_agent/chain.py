@@ -15,6 +15,7 @@ from sim.games.principal_agent.actions import Delegated, DelegateTask
 from sim.games.principal_agent.delegation import Delegation
 from sim.games.principal_agent.parameters import Parameters
 from sim.paced import Call, Notice, PacedState
+from sim.views import encode
 
 WITHDRAWN = "withdrawn"
 """How a contract ended whose outer contract was over before it."""
@@ -107,6 +108,12 @@ class ChainState(PacedState, kw_only=True):
             inner = self.line[thread + 1] if thread + 1 < len(self.line) else None
             built["inner"] = None if inner is None else {"reason": inner.reason, **inner.view()}
         return built
+
+    def packed_view(self, seat: int, thread: int = 0) -> bytes:
+        """Pack the view; a contract is packed once, when it is posted."""
+        if self.game.shape == "chain" or thread or seat not in self.line[0].party:
+            return PacedState.packed_view(self, seat, thread)
+        return encode(self.line[0].view(packed=True))
 
     def outcome(self) -> Outcome | None:
         """Return the outcome once the outer contract is over."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import field
+from msgspec import Raw, field
 
 from sim.errors import IllegalAction
 from sim.game import ActionType, Pass
@@ -22,6 +22,7 @@ from sim.games.principal_agent.actions import (
 )
 from sim.games.principal_agent.contract import UNREACHED, Contract, checked
 from sim.games.principal_agent.parameters import Parameters
+from sim.views import encode
 
 PhaseName: TypeAlias = Literal["offer", "clarify", "respond", "execute", "verify"]
 
@@ -41,7 +42,9 @@ class Delegation(msgspec.Struct, kw_only=True):
         offers: Turns of the principal that brought no contract.
         contract: What was posted.
         posted: The same as the seats see it.
+        packed: The same on its way to them.
         clarifications: Questions, each with its answer or None.
+        asked: Whether the last question waits for its answer.
         accepted: Whether the worker accepted; None before it said.
         deliverable: What it delivered.
         outcome_score: What the oracle made of it, from 0 to 100.
@@ -60,7 +63,9 @@ class Delegation(msgspec.Struct, kw_only=True):
     offers: int = 0
     contract: Contract | None = None
     posted: dict[str, Any] | None = None
+    packed: Raw | None = None
     clarifications: list[dict[str, str | None]] = field(default_factory=list)
+    asked: bool = False
     accepted: bool | None = None
     deliverable: str | None = None
     outcome_score: float | None = None
@@ -82,7 +87,7 @@ class Delegation(msgspec.Struct, kw_only=True):
         """The seat that is to move; an open question is the principal's turn."""
         phase = self.phase
         if phase == "clarify":
-            return self.principal if self._asked() else self.worker
+            return self.principal if self.asked else self.worker
         if phase == "offer":
             return self.principal
         return self.oracle if phase == "verify" else self.worker
@@ -92,12 +97,8 @@ class Delegation(msgspec.Struct, kw_only=True):
         """The round of the phase, from 1: of offers, or of questions."""
         phase = self.phase
         if phase == "clarify":
-            return len(self.clarifications) - self._asked() + 1
+            return len(self.clarifications) - self.asked + 1
         return self.offers + 1 if phase == "offer" else 1
-
-    def _asked(self) -> bool:
-        said = self.clarifications
-        return bool(said) and said[-1]["answer"] is None
 
     def legal(self, seat: int) -> tuple[str, ...]:
         """Return the actions that the seat may take."""
@@ -122,8 +123,10 @@ class Delegation(msgspec.Struct, kw_only=True):
                 self.post(self.drawn_up(action))
             case AskClarification(question=question):
                 self.clarifications.append({"question": question, "answer": None})
+                self.asked = True
             case AnswerClarification(answer=answer):
                 self.clarifications[-1]["answer"] = answer
+                self.asked = False
                 if len(self.clarifications) >= self.game.max_clarify_rounds:
                     self.phase = "respond"
             case SkipClarify():
@@ -158,6 +161,7 @@ class Delegation(msgspec.Struct, kw_only=True):
     def post(self, contract: Contract) -> None:
         """Post a contract."""
         self.contract, self.posted = contract, contract.view()
+        self.packed = Raw(encode(self.posted))
         self.phase = "clarify" if self.game.max_clarify_rounds else "respond"
 
     def _score(self, score: float) -> None:
@@ -175,10 +179,10 @@ class Delegation(msgspec.Struct, kw_only=True):
                 return
         self.reason = _SILENCE[self.phase]
 
-    def view(self) -> dict[str, Any]:
-        """Build what those who take part see; `action_history` is added for them."""
+    def view(self, *, packed: bool = False) -> dict[str, Any]:
+        """Build what those who take part see, with the contract packed or not; `action_history` is added for them."""
         return {
-            "contract": self.posted,
+            "contract": self.packed if packed else self.posted,
             "clarifications": self.clarifications,
             "accepted": self.accepted,
             "deliverable": self.deliverable,
@@ -209,6 +213,7 @@ class Delegation(msgspec.Struct, kw_only=True):
         assert len(self.clarifications) <= self.game.max_clarify_rounds, "more questions than there may be"
         answered = [asked["answer"] is not None for asked in self.clarifications]
         assert all(answered[:-1]), "a question was asked before the last one was answered"
+        assert self.asked == (not all(answered)), "the last question is answered, or is not, unlike what is held of it"
         assert self.deliverable is None or self.accepted, "delivered without a contract that was accepted"
         assert (self.deliverable is not None) == (self.phase == "verify"), "phase and deliverable do not agree"
         assert (self.accepted is True) == (self.phase in ("execute", "verify")), "phase and answer do not agree"
