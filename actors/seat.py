@@ -67,13 +67,28 @@ class Seat:
         agent: Who plays here.
         number: Number of the seat.
         memory: What the agent remembers of this match and of no other.
-        end: The end of the match as this seat is told it, once it is over.
         events: What happened so far, as this seat may see it.
         asked: How often the seat was asked.
         last_turn: Number of the turn that it was last asked for.
         action_types: The game's action types, by name.
         task: The task in which the agent plays; None where it decides without waiting. Its host sets it.
     """
+
+    # How it begins; here and not in `__init__`, for there are seats by the million.
+    asked = 0
+    last_turn = 0
+    task: asyncio.Task[None] | None = None
+    _read = 0
+    _cause = 0
+    _rng: Random | None = None
+    _opening: MatchOpen | None = None
+    _ending: MatchEnd | None = None
+    _private: dict[str, Any] | None = None
+    _acting: int | None = None
+    _acting_in = 0
+    _overrun: int | None = None
+    _thoughts: Thoughts | None = None
+    _waiter: asyncio.Future[None] | None = None
 
     def __init__(
         self,
@@ -89,10 +104,7 @@ class Seat:
         self.agent = agent
         self.action_types = action_types
         self.memory: dict[str, Any] = {}
-        self.end: dict[str, Any] | None = None
         self.events: list[Event] = []
-        self.asked = 0
-        self.last_turn = 0
         self._address = address
         self._referee = Address(address.match, REFEREE)
         self.number = address.seat
@@ -100,21 +112,9 @@ class Seat:
         self._capacity = capacity
         self._items: deque[Item] = deque()
         self._streams = streams
-        self._read = 0
-        self._waiter: asyncio.Future[None] | None = None
         self._verdicts: dict[int, asyncio.Future[Verdict]] = {}
-        self._cause = 0
-        self._rng: Random | None = None
-        self._opening: MatchOpen | None = None
-        self._private: dict[str, Any] | None = None
         self._read_in: dict[int, int] = {}
-        self._acting: int | None = None
-        self._acting_in = 0
-        self._overrun: int | None = None
-        self._thoughts: Thoughts | None = None
         self._tasks = tasks
-        self._loop = asyncio.get_running_loop()
-        self.task: asyncio.Task[None] | None = None
 
     # ── what the seat knows ─────────────────────────────────────────────────────────────────────────────
 
@@ -167,7 +167,12 @@ class Seat:
     @property
     def over(self) -> bool:
         """Whether the match is over."""
-        return self.end is not None
+        return self._ending is not None
+
+    @property
+    def end(self) -> dict[str, Any] | None:
+        """The end of the match as this seat is told it, once it is over."""
+        return None if self._ending is None else msgspec.json.decode(self._ending.outcome)
 
     # ── what arrives ────────────────────────────────────────────────────────────────────────────────────
 
@@ -233,7 +238,7 @@ class Seat:
                 self.put(event)
 
     def _take_end(self, message: MatchEnd) -> None:
-        self.end = msgspec.json.decode(message.outcome)
+        self._ending = message
         for cause in list(self._verdicts):
             self._resolve(Verdict(cause, _OVER))
         if self._acting is not None:
@@ -273,7 +278,7 @@ class Seat:
     def spawn(self, turn: Turn, thinking: Thought) -> None:
         """Think about a turn in a task of its own; it is cancelled when the turn is over first."""
         self._acting = None
-        if self.end is not None:
+        if self._ending is not None:
             thinking.close()
             return
         if self._thoughts is None:
@@ -336,7 +341,7 @@ class Seat:
         return thread in self._read_in if thread else self._read > 0
 
     async def _wait(self) -> None:
-        waiter = self._waiter = self._loop.create_future()
+        waiter = self._waiter = asyncio.get_running_loop().create_future()
         try:
             await waiter
         finally:
@@ -355,11 +360,11 @@ class Seat:
         Returns:
             The verdict; `match_not_running` when the match ended first.
         """
-        if self.end is not None:
+        if self._ending is not None:
             return Verdict(0, _OVER)
         if messages:
             answer = add_messages(answer, messages)
-        future: asyncio.Future[Verdict] = self._loop.create_future()
+        future: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
         self._verdicts[self._cause + 1] = future
         self.answer(turn, answer, receipt=True)
         return await future

@@ -62,22 +62,18 @@ class AgentHost:
             seat = self._open(to)
         try:
             ask = seat.receive(message)
-            if ask is not None:
-                if seat.task is None:
-                    self._clock.soon(self._decide, seat, ask)
-                else:
-                    seat.put(ask)
+            if ask is None:
+                if seat.over:
+                    self._end(to, seat)
+            elif seat.task is None:
+                self._clock.soon(self._decide, seat, ask)
+            else:
+                seat.put(ask)
         except InboxFull as error:
             seat.leave(describe(error))
             seat.stop_thinking()
             self._close(seat)
             self._seats[to] = None
-        else:
-            if seat.end is not None:
-                self._close(seat)
-                del self._seats[to]
-                if seat.agent.looks_back:
-                    self._look_back(seat)
 
     def forget(self, address: Address) -> None:
         """A match is over and this seat was not told: the message was lost, or is still on its way."""
@@ -101,6 +97,12 @@ class AgentHost:
             self._tasks.add(seat.task)
             seat.task.add_done_callback(self._tasks.discard)
         return seat
+
+    def _end(self, address: Address, seat: Seat) -> None:
+        self._close(seat)
+        del self._seats[address]
+        if seat.agent.looks_back:
+            self._look_back(seat)
 
     def _close(self, seat: Seat) -> None:
         if seat.task is not None and not seat.task.done():
