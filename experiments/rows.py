@@ -150,12 +150,8 @@ def event_table(records: Sequence[MatchRecord]) -> pa.Table:
         match_ids.extend([record.spec.match_id] * len(record.events))
         senders.extend([by_seat[event.sender] for event in record.events])
         events.extend(record.events)
-        recipients.extend(
-            [
-                None if event.recipients is None else [agent_ids[seat].encode() for seat in event.recipients]
-                for event in record.events
-            ]
-        )
+        named = _Named(agent_ids)
+        recipients.extend([named[event.recipients] for event in record.events])
     columns = [
         names(match_ids),
         numbers([event.seq for event in events], pa.int32()),
@@ -169,6 +165,19 @@ def event_table(records: Sequence[MatchRecord]) -> pa.Table:
         text([event.body for event in events]),
     ]
     return pa.Table.from_arrays(columns, schema=EVENTS)
+
+
+class _Named(dict[tuple[int, ...] | None, list[bytes] | None]):
+    """The names of recipients; a match has few sets of them, and many events."""
+
+    def __init__(self, agent_ids: tuple[str, ...]) -> None:
+        self[None] = None
+        self._agent_ids = [agent_id.encode() for agent_id in agent_ids]
+
+    def __missing__(self, recipients: tuple[int, ...] | None) -> list[bytes]:
+        assert recipients is not None
+        made = self[recipients] = [self._agent_ids[seat] for seat in recipients]
+        return made
 
 
 def decode(matches: pa.Table, events: pa.Table) -> Iterator[MatchRecord]:

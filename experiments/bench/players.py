@@ -11,7 +11,6 @@ from actors.runtime.plan import Plan, Point
 from actors.turn import Turn
 from sim.game import Pass
 from sim.games.bargaining import BargainingGame, Reply
-from sim.games.bargaining.tags import write
 from sim.games.principal_agent import (
     AcceptContract,
     AnswerClarification,
@@ -63,10 +62,12 @@ class Haggler(Agent):
     def decide(self, turn: Turn) -> Answer:
         """Answer with a sentence and a price."""
         state = turn.state
-        left = ROUNDS - state["round"]
-        price = 14_000.0 + (-250.0 if state["role"] == "buyer" else 250.0) * left
-        line = write(price, state["role"], make_deal=left == 0)
-        return Reply(f"In round {state['round']} of {state['max_rounds']} this is what I can do for it. {line}")
+        now, last = state["round"], state["max_rounds"]
+        step = -250 if state["role"] == "buyer" else 250
+        price = 14_000 + step * (last - now)
+        tag = f"### {state['role'].upper()}_PRICE(${price:,}) ###"
+        deal = " MAKE_DEAL" if now == last else ""
+        return Reply(f"In round {now} of {last} this is what I can do for it. {tag}{deal}")
 
 
 class Contractor(Agent):
