@@ -48,7 +48,7 @@ _outcome_decoder = msgspec.json.Decoder(Outcome)
 _pack = msgspec.msgpack.Encoder()
 
 
-class OpenTurn(msgspec.Struct):
+class OpenTurn(msgspec.Struct, gc=False):
     """An open turn. Its place is seat and thread in one number; in a game of one thread it is the seat."""
 
     id: int

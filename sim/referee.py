@@ -87,7 +87,7 @@ class Referee:
         return self._inbox.statistics()
 
     def _receive(self, sender: Address, to: Address, message: AnyMessage) -> None:
-        if isinstance(message, (Act, Forfeit, Lost)):
+        if type(message) is Act or isinstance(message, (Forfeit, Lost)):
             self._inbox.put((sender.seat if sender.match == to.match else STRANGER, message))
 
     def _read(self, entry: tuple[int, ToReferee]) -> None:

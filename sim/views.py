@@ -17,7 +17,7 @@ encode: Final = msgspec.msgpack.Encoder().encode
 """Packs a value; what is packed already is taken as it is (`msgspec.Raw`)."""
 
 
-class Lazy(msgspec.Struct, eq=False):
+class Lazy(msgspec.Struct, eq=False, gc=False):
     """A sequence that is made when it is looked at; most agents never look. It equals the list that it stands for."""
 
     def _list(self) -> list[Any]:

@@ -48,7 +48,8 @@ class BargainingGame(Parameters, frozen=True, kw_only=True, dict=True):
         products: What is on sale in this conversation, by id; each with `name` and `about`.
         offers: The last offer of the "buyer" and of the "seller", each with a `price`, or None.
         history: For each round: its number, the buyer's price and the seller's.
-        transcript: What was said in this conversation: `round`, `role`, `text`.
+        transcript: What was said in this conversation: `round`, `role`, `text`. It and `history` are sequences that are
+            unpacked when they are looked at; `list` makes lists of them.
         my_reservation_price: Of what is on sale together; not where the products are to be chosen.
         list_price: What the seller asks at first for it; not where the products are to be chosen.
         my_reservation_prices: By product, where there are several; so are `list_prices`.
