@@ -285,6 +285,29 @@ def check(
 
 
 @app.command()
+def study(
+    name: Annotated[str, typer.Argument(metavar="STUDY", help="timeouts.")],
+    formations: Annotated[int, typer.Option(help="Formations in all.")] = 20_000,
+    seed: Annotated[
+        int, typer.Option(help="The same seed gives the same figures, whatever the number of processes.")
+    ] = 0,
+    workers: Annotated[int | None, typer.Option(help="Processes; one for each core.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write DIR/timeouts.json.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Sweep what decides a protocol's success, and say what was found.
+
+    timeouts: the deadline of coalition formation against the delay of messages, in virtual time.
+    """
+    from experiments.studies.report import run_timeouts
+
+    if name != "timeouts":
+        raise ConfigError(f"STUDY={name}: there is no such study (there is: timeouts)")
+    with _stoppable(None):
+        run_timeouts(formations, seed, workers, out, as_json=as_json)
+
+
+@app.command()
 def bench(
     as_json: AsJson = False,
     quick: Annotated[bool, typer.Option(help="Hardly any work: the shape of the figures, not their values.")] = False,
