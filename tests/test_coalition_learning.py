@@ -178,6 +178,17 @@ def test_who_may_not_learn_stays_as_it_is(tmp_path: Path) -> None:
     assert [agent.versions() for agent in agents if isinstance(agent, Learner)] == before
 
 
+def test_what_it_went_through_in_the_match_is_part_of_the_context(tmp_path: Path) -> None:
+    task = {"value": 24, "quorum": 2, "requires": [2, 2]}
+    game = LEARNING | {"tasks": [task | {"at": at} for at in (0, 1, 2)], "discoverers": ("agent_1",)}
+    values = {"equal": 5.0, "sign": 4.0, "deploy": 3.0}
+    agents = learnt(line_up("coalition_learner", selection={"kind": "argmax"}, learning=False), **values)
+    run = play(tmp_path, game, agents, 3)
+    seen = [row["context"] for row in decisions(run) if row["step"] == "C1"][:3]
+    past = [tuple(context[name] for name in ("initiated", "success", "kept", "earned")) for context in seen]
+    assert past == [(0.0, 0.5, 0.5, 0.0), (1.0, 1.0, 0.5, 9.0), (2.0, 1.0, 0.5, 18.0)]
+
+
 # ── what is kept ────────────────────────────────────────────────────────────────────────────────────────────
 
 

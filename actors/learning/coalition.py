@@ -8,6 +8,7 @@ from actors.learning.learner import Chosen, Learner
 from actors.learning.models import Feature, ModelSpec, Tabular, make_model
 from actors.learning.selection import Selection
 from actors.scripted.coalition.member import Member
+from actors.scripted.coalition.past import past_features
 from actors.scripted.coalition.sharing import demand, partners, reshare, share_out
 from actors.scripted.coalition.situation import Discovery, Proposal, discovery_features, proposal_features
 from actors.scripted.options import Count, Part, Text
@@ -29,7 +30,7 @@ class CoalitionLearner(Learner, Member):
     "equal", "proportional" and "greedy" (an offer that keeps a part); at C2 "reject", "sign", "commit" (sign and lock
     what is owed) and "modify" (ask for an equal share, or share out anew where someone has left); at C4
     "abort" and "deploy". At first all are worth the `initial` value of their model. What a model may look at is
-    listed in `discovery_features` and `proposal_features`.
+    listed in `discovery_features`, `proposal_features` and `past_features`.
 
     Args:
         agent_id: Its seat id.
@@ -76,7 +77,7 @@ class CoalitionLearner(Learner, Member):
     def initiate(self, turn: Turn, found: Discovery) -> ActionType:
         """Choose among offers, and none."""
         members = partners(found, self.extra, self.draws(turn, "partners", found.task.id))
-        seen = discovery_features(found, members or [found.myself])
+        seen = discovery_features(found, members or [found.myself]) | past_features(turn)
         if members is None:
             return Decline(decision=self.ruled("too few peers", seen))
         offers = {
@@ -100,7 +101,7 @@ class CoalitionLearner(Learner, Member):
         if wanted is not None and Modify.name in turn.allowed_actions:
             actions.append("modify")
         name = f"C2 {offer.task.id} {offer.initiator} {offer.version.number}"
-        chosen = self.choose(turn, "evaluation", name, proposal_features(offer), actions)
+        chosen = self.choose(turn, "evaluation", name, proposal_features(offer) | past_features(turn), actions)
         if chosen.action == "modify" and wanted is not None:
             asked[offer.formation] = asked.get(offer.formation, 0) + 1
             return self.counter(offer, wanted, declared(chosen))
@@ -120,7 +121,8 @@ class CoalitionLearner(Learner, Member):
     def activate(self, turn: Turn, offer: Proposal) -> ActionType:
         """Choose between deploying and aborting."""
         name = f"C4 {offer.task.id} {offer.initiator}"
-        chosen = self.choose(turn, "activation", name, proposal_features(offer), ("abort", "deploy"))
+        seen = proposal_features(offer) | past_features(turn)
+        chosen = self.choose(turn, "activation", name, seen, ("abort", "deploy"))
         if chosen.action == "deploy":
             return Deploy(formation=offer.formation, decision=declared(chosen))
         return Abort(formation=offer.formation, decision=declared(chosen))
