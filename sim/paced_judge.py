@@ -14,6 +14,8 @@ from sim.record import ActionBody, MatchSpec, NoticeBody
 from sim.turns import AsCalled
 
 _ALWAYS_LEGAL = (MessageOnly.name,)
+_GRAIN = 1e-6
+"""Seconds within which two times are the same instant."""
 
 
 def appoint(spec: MatchSpec, game: Game) -> Judge:
@@ -100,12 +102,20 @@ class PacedJudge(Judge):
             return
         assert turn is not None
         state = self.state
-        before, state.now = state.now, self.log.now
+        before, state.now = state.now, self._time()
         try:
             state.apply(sender, action, turn.thread)
         except IllegalAction:
             state.now = before
             raise
+
+    def _time(self) -> float:
+        """Return the time for the rules: at the very instant of the alarm the order of the inbox decides.
+
+        Timers are never to the point. What comes at that instant and is read before the alarm is not behind it.
+        """
+        now, alarm = self.log.now, self.state.alarm
+        return alarm if alarm < now <= alarm + _GRAIN else now
 
     def _accept(self, sender: int, act: Act, action: ActionType, turn: OpenTurn | None) -> None:
         if type(action) is MessageOnly:

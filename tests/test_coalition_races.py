@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
+import msgspec
 import pytest
 from coalition_players import play
 from coalitions import Table
 
+from sim.bus import Address, Bus, Receiver
+from sim.clock import Clock, run_virtual
 from sim.delivery import Delivery
 from sim.games.coalition import CoalitionGame
-from sim.messages import REFEREE, Act, Deadline, Lost
-from sim.record import MatchSpec
+from sim.messages import REFEREE, Act, AnyMessage, Deadline, Lost, PhaseOpen, Update
+from sim.record import MatchRecord, MatchSpec
 from sim.replay import rejudge
-from sim.testing import encode_events
+from sim.testing import encode_events, play_on_bus
 
 PAIR = {"quorum": 2}
 
@@ -31,6 +37,68 @@ def test_a_signature_at_the_very_deadline_counts_if_it_is_read_before_the_clock(
         assert table.status() == "failed: timeout"
         assert table.world.ledger.available(1, "units") == 10
     table.judge.state.check()
+
+
+class AtTheDeadline:
+    """Two seats: one initiates, the other signs at the very deadline, in its turn or without one."""
+
+    def __init__(self, bus: Bus, clock: Clock, *, unasked: bool) -> None:
+        self._bus, self._clock, self._unasked = bus, clock, unasked
+
+    def receive(self, sender: Address, to: Address, message: AnyMessage) -> None:
+        ask = message.message if isinstance(message, Update) else None
+        if not isinstance(ask, PhaseOpen):
+            return
+        view = msgspec.msgpack.decode(ask.view)
+        if view["step"] == "C1":
+            self._act(sender, to, ask, ask.turn, "initiate" if view["task"]["id"] == 1 else "decline", {})
+            return
+        payload = {"formation": view["formation"], "digest": view["version"]["digest"]}
+        turn = 0 if self._unasked else ask.turn
+        self._clock.at(self._clock.now() + ask.remaining, self._act, sender, to, ask, turn, "sign", payload)
+
+    def _act(
+        self, referee: Address, seat: Address, ask: PhaseOpen, turn: int, name: str, payload: dict[str, Any]
+    ) -> None:
+        act = Act(seat.seat, turn, ask.turn, name, msgspec.msgpack.encode(payload))
+        self._bus.send(seat, referee, act)
+
+
+def explored(seed: int, *, unasked: bool) -> MatchRecord:
+    task: Any = {"value": 30, "quorum": 2, "requires": [], "seconds": 1.0, "at": 0}
+    later = task | {"at": 2.0}  # so that the match is not over when what is late comes
+    game = CoalitionGame(tasks=[task, later], discoverers=("a",), kinds=0, costs=3, turn_timeout=5.0)  # type: ignore[arg-type]
+    spec = MatchSpec(0, ("a", "b"), seed)
+
+    async def playing() -> MatchRecord:
+        def players(bus: Bus, clock: Clock) -> Receiver:
+            return AtTheDeadline(bus, clock, unasked=unasked).receive
+
+        return await play_on_bus(spec, game, players)
+
+    record = run_virtual(playing(), explore=seed)
+    rejudge(record, game)
+    return record
+
+
+@pytest.mark.parametrize("unasked", [False, True], ids=["in its turn", "unasked"])
+def test_a_signature_at_the_very_deadline_goes_either_way_and_the_record_says_why(unasked: bool) -> None:
+    counted, seeds = 0, 300
+    for seed in range(seeds):
+        record = explored(seed, unasked=unasked)
+        bodies = [(event.kind, json.loads(event.body)) for event in record.events]
+        last = [body["facts"] for kind, body in bodies if body.get("facts", {}).get("step") == "threshold"][-1]
+        refused = [body for kind, body in bodies if kind == "rejected"]
+        assert last["elapsed"] == pytest.approx(1.0, abs=1e-6)
+        if record.outcome.trigger == "formed":
+            counted += 1
+            assert (last["trigger"], last["status"]) == ("signatures_updated", "met")
+            assert (last["signers"], last["quorum"], refused) == (["a", "b"], 2, [])
+        else:
+            assert (last["trigger"], last["status"], last["signers"]) == ("deadline", "timeout", ["a"])
+            assert [(body["agent_id"], body["code"]) for body in refused] == [("b", "late")]
+            assert refused[0]["reason"] == ("formation 1 is failed (timeout)" if unasked else "turn 2 of b is over")
+    assert 0.2 <= counted / seeds <= 0.8
 
 
 def test_a_signature_after_the_deadline_is_late_even_if_the_clock_is_read_after_it() -> None:
