@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import mutants
 import pytest
 from coalition_players import play
 from coalitions import Table
@@ -19,6 +20,9 @@ from experiments.history import check_history, check_run
 from experiments.results import Run
 from sim.delivery import Delivery
 from sim.games.coalition import CoalitionGame
+from sim.games.coalition.core import Core
+from sim.games.coalition.state import CoalitionState
+from sim.messages import Abort
 from sim.record import MatchRecord, MatchSpec
 
 IDS = ("a", "b", "c", "d", "e", "f")
@@ -72,15 +76,9 @@ def test_real_runs_are_clean(tmp_path: Path, runtime: str) -> None:
 def test_a_match_that_was_cut_off_is_clean() -> None:
     table = Table()
     table.initiate(owes=3, commit=True)
-    table.judge.read(-1, _abort(), 1.0)
+    table.judge.read(-1, Abort("enough"), 1.0)
     record = table.record()
     assert record.outcome.status == "aborted" and check_history(record, table.game) == []
-
-
-def _abort() -> Any:
-    from sim.messages import Abort
-
-    return Abort("enough")
 
 
 # ── whatever is changed is found ────────────────────────────────────────────────────────────────────────────
@@ -275,3 +273,58 @@ def test_a_changed_run_exits_with_1_and_another_game_is_a_mistake(tmp_path: Path
     quorum("run", "num_matches=1", f"out={tmp_path / 'other'}")
     ended = quorum("replay", tmp_path / "other", "--history")
     assert ended.code == 2 and "other games than coalition" in ended.err
+
+
+# ── a judge that gets a rule wrong is found out by what it has written ─────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("core", "rule"),
+    [
+        (mutants.CarriesSignatures, "threshold"),
+        (mutants.TimerFiresAfterConsensus, "threshold"),
+        (mutants.LocksOnlyAtDeployment, "conservation"),
+        (mutants.ReleasesTwice, "conservation"),
+    ],
+)
+def test_wrong_rules_show_in_play(monkeypatch: pytest.MonkeyPatch, core: type[Core], rule: str) -> None:
+    monkeypatch.setattr(CoalitionState, "core", core())
+    histories = (check_history(played(seed), games(seed)) for seed in range(20))
+    assert rule in [breach.rule for breach in next(filter(None, histories))]
+
+
+def sign_twice(table: Table) -> None:
+    table.initiate()
+    for _ in range(2):
+        assert table.send("b", "sign", digest=table.digest()) is None
+
+
+def sign_late(table: Table) -> None:
+    table.initiate()
+    table.now = 10.5
+    assert table.send("b", "sign", digest=table.digest()) is None
+
+
+def modify_what_is_agreed(table: Table) -> None:
+    table.initiate(owes=1)
+    table.send("b", "sign", digest=table.digest())
+    assert table.send("b", "modify", parent=table.digest(), allocation={"a": 1, "b": 29}) is None
+
+
+@pytest.mark.parametrize(
+    ("core", "story", "quorum", "rule"),
+    [
+        (mutants.CountsMessages, sign_twice, 3, "signature"),
+        (mutants.AcceptsLateSignatures, sign_late, 2, "deadline"),
+        (mutants.ModifiesAfterConsensus, modify_what_is_agreed, 2, "terminal state"),
+    ],
+)
+def test_wrong_rules_show_in_what_they_let_pass(
+    monkeypatch: pytest.MonkeyPatch, core: type[Core], story: Callable[[Table], None], quorum: int, rule: str
+) -> None:
+    monkeypatch.setattr(CoalitionState, "core", core())
+    table = Table(tasks=[{"quorum": quorum}])
+    story(table)
+    if table.outcome is None:
+        table.judge.read(-1, Abort("enough"), table.now)
+    assert rule in [breach.rule for breach in check_history(table.record(), table.game)]
