@@ -1,7 +1,10 @@
-"""`quorum stress coalition`: nothing breaks the game, and every mutant of its rules falls and is shrunk."""
+"""`quorum stress coalition`: nothing breaks the game, mutants fall and are shrunk, and long matches stay as fast."""
 
 from __future__ import annotations
 
+import sys
+import time
+from math import inf
 from typing import Any
 
 import pytest
@@ -13,6 +16,11 @@ from experiments.stress.counting import VERDICTS
 from experiments.stress.running import stress
 from experiments.stress.schedules import run_entries
 from experiments.stress.shrinking import shrink
+from sim.games.coalition import invariants
+from sim.games.coalition.core import step
+from sim.games.coalition.items import Initiate, Item, Reject, Sign
+from sim.games.coalition.observing import Observer
+from sim.games.coalition.things import Agent, Task, World
 
 FAULTS: dict[str, Any] = {
     "delay": "lognormal:50ms",
@@ -92,3 +100,82 @@ def test_a_mutant_falls_and_is_shrunk_to_a_few_items(mutant: str) -> None:
     healthy, _ = asked("coalition/small", matches=4000, seed=4).config.plan()
     assert run_entries(healthy.point(found.index).game, spec, shrunk.entries).violation is None
     print(f"{mutant}: match {found.index}, {len(found.items)} items -> {len(shrunk.entries)}: {shrunk.violation}")
+
+
+# ── a long match ────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Long:
+    """A world that formations come and go in, checked as a match is."""
+
+    def __init__(self) -> None:
+        tasks = [Task(0, 30, 3, 10.0, exclusive=False), Task(1, 30, 1, 10.0, exclusive=False)]
+        agents = [Agent(units=10**6)] * 50
+        self.world = World.make(tasks, agents, activation_timeout=2.0, max_versions=4)
+        self.observer = Observer()
+        self.now = 0.0
+
+    def read(self, item: Item) -> int:
+        self.now += 0.001
+        _, effects = step(self.world, item, self.now)
+        self.observer.followed(effects)
+        return effects[0].formation
+
+    def close(self, formations: int) -> None:
+        """Bring the formations that have ended to so many."""
+        for number in range(len(self.world.closed), formations):
+            seat = number % 50
+            self.read(Initiate(seat, 1, (seat,), {seat: 1}, {seat: 1}, True))
+        self.observer.changed.clear()
+
+    def form(self) -> None:
+        """Form a coalition of three, and let another formation fail; check after each item."""
+        for last in (True, False):
+            seats = tuple((len(self.world.closed) + 7 * place) % 50 for place in range(3))
+            number = self.read(Initiate(seats[0], 0, seats, dict.fromkeys(seats, 10), dict.fromkeys(seats, 2), True))
+            self.check()
+            formation = self.world.open[number]
+            for seat in seats[1 : 3 if last else 2]:
+                self.read(Sign(seat, number, formation.current.digest, True))
+                self.check()
+            if not last:
+                self.read(Reject(seats[2], number))
+                self.check()
+            assert formation.status == ("active" if last else "failed")
+
+    def check(self) -> None:
+        self.observer.check(self.world, self.now, over=False)
+
+    def calls(self) -> int:
+        """Count the calls of forming, of functions and of what is built in."""
+        count = 0
+
+        def tally(frame: Any, event: str, arg: Any) -> None:
+            nonlocal count
+            count += event in ("call", "c_call")
+
+        sys.setprofile(tally)
+        try:
+            self.form()
+        finally:
+            sys.setprofile(None)
+        return count
+
+    def seconds(self) -> float:
+        """Return how long forming takes at best."""
+        best = inf
+        for _ in range(200):
+            began = time.perf_counter()
+            self.form()
+            best = min(best, time.perf_counter() - began)
+        return best
+
+
+def test_an_item_costs_the_same_after_a_hundred_thousand_formations_as_after_a_thousand() -> None:
+    match = Long()
+    match.close(1_000)
+    calls, seconds = match.calls(), match.seconds()
+    match.close(100_000)
+    assert match.calls() == calls
+    assert match.seconds() < 3 * seconds
+    invariants.check(match.world, match.now)
