@@ -8,6 +8,7 @@ import pytest
 from coalition_players import play_by_hand
 from coalitions import IDS, Table
 
+from actors.doc_text import entries
 from sim.games.coalition import CoalitionGame
 from sim.messages import Lost
 from sim.replay import rejudge
@@ -246,6 +247,18 @@ def test_a_seat_that_waits_on_what_is_out_of_date_is_asked_again_at_once() -> No
     assert not table.asked("c")
 
 
+def test_a_pass_that_crosses_a_new_version_is_not_taken_for_one_on_it() -> None:
+    table = Table(tasks=[{"quorum": 3}])
+    table.initiate()
+    asked = table.turn("c", 2)
+    table.do("b", "modify", parent=table.digest(), allocation={"a": 10, "b": 10, "c": 10})
+    assert table.act(2, "pass", {}, turn=asked) is None  # sent when it had seen version 1 alone
+    assert table.turn("c", 2) != asked
+    assert table.seen("c")["version"]["number"] == 2
+    assert table.do("c", "pass") is None
+    assert not table.asked("c")
+
+
 def test_a_seat_that_is_lost_is_not_asked_in_a_busy_loop() -> None:
     table = Table(seats=2, turn_timeout=1.0)
     table.initiate()
@@ -430,3 +443,22 @@ def test_whatever_happens_every_invariant_holds_and_every_decision_is_paid_once(
         made += "next" in facts and "decision" in facts
     assert set(paid.values()) == {1}
     assert len(paid) == made == record.outcome.figures["decisions"]
+
+
+# ── what a seat sees ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_key_that_a_seat_sees_at_a_step_is_documented_and_no_other() -> None:
+    table = Table(tasks=[{"quorum": 2}])
+    seen = set(table.seen("a"))
+    table.initiate(owes=1)
+    seen |= set(table.seen("b"))
+    table.do("b", "sign", digest=table.digest())
+    seen |= set(table.seen("a"))
+    assert seen - {"action_history"} == entries(CoalitionGame, "turn.state").keys()
+
+
+def test_nothing_is_asked_in_the_lobby() -> None:
+    table = Table()
+    state = table.judge.state
+    assert (state.legal(0), state.default_action(0)) == ((), None)

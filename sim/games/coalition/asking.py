@@ -47,8 +47,9 @@ class Asking(PacedState, kw_only=True, dict=True):
         if by is None or self.now >= by:
             return
         talk.waiting.pop(seat, None)
-        since = talk.asked[seat].since if seat in talk.asked else self.now
-        talk.asked[seat] = Asked(since, talk.changes)
+        before = talk.asked.get(seat)
+        since = self.now if before is None else before.since
+        talk.asked[seat] = Asked(since, talk.changes, before is not None)
         phase = PHASES["C4" if formation.status == "consensus" else "C2"]
         self.calls.append(Call(seat, talk.current, formation.current.number, phase, by=by))
 
@@ -71,7 +72,9 @@ class Asking(PacedState, kw_only=True, dict=True):
         talk.waiting[seat] = silent
         at = asked.since + self.game.turn_timeout
         if not silent:
-            if asked.changes < talk.changes:  # while it was thinking
+            # What has changed while it was thinking it may not have seen; and a pass names no version, so one that was
+            # sent before the last came looks like one on it.
+            if asked.changes < talk.changes or asked.reworded:
                 self.ask(formation, talk, seat)
         elif at <= self.now:
             self.remind(formation, talk, seat)

@@ -28,11 +28,38 @@ class CoalitionGame(Parameters, frozen=True, kw_only=True, dict=True):
     - A seat may invite the peers that it knows.
     - It is asked once whether it initiates, when it discovers the task; silence declines. Once an exclusive task is
       taken, those who have not answered are asked no more.
-    - A seat that waits is asked again when the version, the signatures or the party have changed. One that does not
-      answer is asked again after each `turn_timeout`, until the deadline.
+    - A seat that waits is asked again when the version, the signatures or the party have changed. A pass names no
+      version: where another came while the seat was thinking, it is asked once more. One that does not answer is asked
+      again after each `turn_timeout`, until the deadline.
     - The match ends when nothing is open and nothing is to be discovered.
 
     The parameters are those of `Parameters`.
+
+    turn.state:
+        step: "C1" (initiate or decline), "C2" (sign, modify, reject or pass) or "C4" (deploy or abort).
+        me: Seat id of the agent.
+        capabilities: What it can do, component by component.
+        units: How many units it has free: neither held nor bound in any formation.
+        my_cost: What the task costs it as a member, its private matter, in currency.
+        task: What it is about: `id`, `value` in currency, `quorum`, `requires` by component, `seconds` that a formation
+            may take, and whether it is `exclusive`.
+        peers: Whom it can invite, each with `id`, `capabilities` and the `units` brought along (C1).
+        formation: Number of the formation (C2 and C4, as all that follows).
+        status: "open" or "consensus".
+        initiator: Seat id of who decides once there is consensus.
+        invited: Who may sign, the initiator first; each as in `peers`.
+        opened: When it was initiated, in seconds of the match.
+        deadline: When it fails without consensus, in seconds of the match.
+        version: The current version: its `number`, `digest`, `parent` (digest of the one before; None for the first),
+            `author`, and by seat id the `allocation` in currency and the `commitment` in units.
+        versions_left: How many more there may be.
+        signed: Who has signed the current version, by seat id, and whether with its commitment locked.
+        left: Seat ids of those who have rejected.
+        my_share: What the current version gives the agent, in currency.
+        my_commitment: How many units the agent owes by it as a member.
+        members: Seat ids of the coalition (C4).
+        decide_by: When it is aborted unless it was decided on, in seconds of the match (C4).
+        uncommitted: Members that have not locked what they owe, and how many units, by seat id (C4).
     """
 
     game_id: ClassVar[str] = "coalition"

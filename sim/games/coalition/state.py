@@ -71,6 +71,8 @@ class CoalitionState(Asking, kw_only=True, dict=True):
 
     def legal(self, seat: int, thread: int = 0) -> tuple[str, ...]:
         """Return what the seat is asked for in a thread; what it may do unasked is not in it."""
+        if not thread:
+            return ()
         place = self.places[thread - 1]
         if place.step == "C1":
             return ("initiate", "decline") if seat in self.searching.get(place.task, {}) else ()

@@ -43,10 +43,17 @@ class Made(msgspec.Struct, frozen=True):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """Since when a seat is asked, and after how many changes it was asked last."""
+    """A seat that is asked.
+
+    Attributes:
+        since: Since when, in seconds of the match.
+        changes: After how many changes it was asked last.
+        reworded: Whether it was shown another version while it was thinking.
+    """
 
     since: float
     changes: int
+    reworded: bool = False
 
 
 class Talk(msgspec.Struct):
