@@ -156,6 +156,15 @@ def test_each_decision_is_learnt_from_exactly_once(tmp_path: Path, model: str) -
         assert {name: saved.to_bytes() for name, saved in kept.items()} == agent.versions()
 
 
+def test_who_decides_again_on_a_version_as_a_member_has_left_learns_from_both_decisions(tmp_path: Path) -> None:
+    game = LEARNING | {"tasks": [{"value": 30, "quorum": 2, "requires": [1, 1], "at": 0}]}
+    agents = line_up("coalition_learner", selection={"kind": "softmax", "temperature": 100.0}, extra=1)
+    run = play(tmp_path, game, agents, 60)
+    made = [row["id"] for row in decisions(run) if row.get("id")]
+    assert any(decision_id.endswith("again") for decision_id in made)
+    assert versions(tmp_path) == len(made)
+
+
 def test_on_a_network_that_loses_and_repeats_messages_nothing_is_learnt_from_twice(tmp_path: Path) -> None:
     delivery = Delivery(loss=0.03, duplicate=0.2, reorder=True)
     run = play(tmp_path, LEARNING, line_up("coalition_learner", selection=EPSILON), 60, delivery=delivery)

@@ -100,7 +100,9 @@ class CoalitionLearner(Learner, Member):
             actions += ["sign", "commit"] if offer.my_commitment and self.can_commit(offer) else ["sign"]
         if wanted is not None and Modify.name in turn.allowed_actions:
             actions.append("modify")
-        name = f"C2 {offer.task.id} {offer.initiator} {offer.version.number}"
+        # Who has signed a version decides on it again once somebody whom it pays has left: that is another decision.
+        again = " again" if offer.dead else ""
+        name = f"C2 {offer.task.id} {offer.initiator} {offer.version.number}{again}"
         chosen = self.choose(turn, "evaluation", name, proposal_features(offer) | past_features(turn), actions)
         if chosen.action == "modify" and wanted is not None:
             asked[offer.formation] = asked.get(offer.formation, 0) + 1
