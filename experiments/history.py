@@ -14,7 +14,8 @@ import msgspec
 
 from experiments.config import game_from
 from experiments.results import Run
-from experiments.sequential import Broken, Claim, Sequential, Trial
+from experiments.sequential import Sequential
+from experiments.trials import Broken, Claim, Trial
 from sim.errors import ConfigError, RunError
 from sim.game import Game
 from sim.games.coalition import CoalitionGame
