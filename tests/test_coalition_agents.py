@@ -95,7 +95,7 @@ def test_a_demand_is_met_and_never_shares_out_more_than_there_is(shares: list[in
     version = Version(1, "d", None, names[1], dict(zip(names, shares, strict=True)), {})
     known = tuple(Known(name, (), 1) for name in names)
     offer = Proposal(
-        names[0], (), 4, 3, task, 1, "open", names[1], known, 0.0, 9.0, version, 3, {}, (names[-1],), shares[0], 0
+        names[0], (), 4, 3, task, 1, "open", names[1], known, 0.0, 9.0, version, 3, {}, (names[-1],), shares[0], 0, 0
     )
     asked = demand(offer, least)
     if asked is None:
@@ -132,6 +132,15 @@ def test_who_is_offered_too_little_asks_once_for_a_fair_share_and_gets_it_where_
     run = play(tmp_path, ONE, agents, 3)
     assert [row["action"] for row in decisions(run)[:3]] == ["initiate", "modify", "sign"]
     assert figures(run)[0]["rows"][0]["members"] == {"agent_1": 15, "agent_2": 15}
+
+
+def test_units_that_are_locked_for_a_formation_count_for_its_next_version(tmp_path: Path) -> None:
+    first = make_agent("coalition_agent", "agent_1", {"greed": 0.5, "fairness": 0.5, "stake": 2})
+    others = [make_agent("coalition_agent", f"agent_{n}", {"fairness": 0.8}) for n in (2, 3)]
+    run = play(tmp_path, ONE | {"units": 2}, [first, *others], 3)
+    assert [row["action"] for row in decisions(run)[:3]] == ["initiate", "modify", "sign"]
+    assert outcomes(run) == {"initiated": 3, "active": 3}
+    assert figures(run)[0]["units"] == {"supply": 6, "available": 2, "held": 0, "bound": 4}
 
 
 @pytest.mark.parametrize(("options", "rule"), [({"modifies": 0}, "unfair"), ({"margin": 40.0}, "unfair")])

@@ -97,7 +97,7 @@ class CoalitionLearner(Learner, Member):
         wanted = self._wanted(offer) if asked.get(offer.formation, 0) < self.modifies or offer.dead else None
         actions = ["reject"]
         if Sign.name in turn.allowed_actions:
-            actions += ["sign", "commit"] if offer.my_commitment and self.can_commit(offer) else ["sign"]
+            actions += ["sign", "commit"] if offer.my_commitment and offer.can_commit else ["sign"]
         if wanted is not None and Modify.name in turn.allowed_actions:
             actions.append("modify")
         # Who has signed a version decides on it again once somebody whom it pays has left: that is another decision.

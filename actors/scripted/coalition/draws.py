@@ -45,7 +45,7 @@ def _modify(turn: Turn) -> ActionType:
 
 def _sign(turn: Turn) -> ActionType:
     offer = read_proposal(turn)
-    commit = turn.rng.random() < 0.5 and offer.my_commitment <= offer.units
+    commit = turn.rng.random() < 0.5 and offer.can_commit
     return Sign(formation=offer.formation, digest=offer.version.digest, commit=commit)
 
 

@@ -97,7 +97,7 @@ class Member(Agent):
 
     def counter(self, offer: Proposal, allocation: Mapping[str, int], decision: Decision) -> ActionType:
         """Put a version with this allocation in place of the current one."""
-        commit = self.commit and self.can_commit(offer)
+        commit = self.commit and offer.can_commit
         return Modify(
             formation=offer.formation,
             parent=offer.version.digest,
@@ -109,10 +109,6 @@ class Member(Agent):
     def sign(self, offer: Proposal, decision: Decision, *, commit: bool) -> ActionType:
         """Sign the current version."""
         return Sign(formation=offer.formation, digest=offer.version.digest, commit=commit, decision=decision)
-
-    def can_commit(self, offer: Proposal) -> bool:
-        """Return whether it has the units that it owes; what it has locked for this formation is not counted."""
-        return offer.my_commitment <= offer.units
 
     # ── how it decides ──────────────────────────────────────────────────────────────────────────────────
 

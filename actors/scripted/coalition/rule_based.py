@@ -84,7 +84,7 @@ class CoalitionAgent(Member):
             return Reject(formation=offer.formation, decision=self.ruled("of no use", seen))
         if seen["quality"] < self.quality:
             return Reject(formation=offer.formation, decision=self.ruled("members", seen))
-        if self.commit and not self.can_commit(offer):
+        if self.commit and not offer.can_commit:
             return Reject(formation=offer.formation, decision=self.ruled("units", seen))
         least = self.least(offer)
         if offer.my_share < least:

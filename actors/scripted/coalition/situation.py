@@ -97,6 +97,7 @@ class Proposal(Situation, frozen=True):
     left: tuple[str, ...]
     my_share: int
     my_commitment: int
+    my_locked: int
     members: tuple[str, ...] = ()
     decide_by: float | None = None
     uncommitted: dict[str, int] = {}
@@ -117,8 +118,13 @@ class Proposal(Situation, frozen=True):
         return tuple(agent for agent in self.invited if agent.id not in self.left)
 
     @property
+    def can_commit(self) -> bool:
+        """Whether the seat has the units that it owes: free, or locked for this formation already."""
+        return self.my_commitment <= self.units + self.my_locked
+
+    @property
     def equal_share(self) -> float:
-        """What each of the paid would get of an equal division of what the version shares out."""
+        """What each of the paid would get of an equal division of the task's value, in currency."""
         return self.task.value / max(1, len(self.paid))
 
     def capabilities_of(self, seats: Iterable[str]) -> list[tuple[int, ...]]:

@@ -57,6 +57,7 @@ class CoalitionGame(Parameters, frozen=True, kw_only=True, dict=True):
         left: Seat ids of those who have rejected.
         my_share: What the current version gives the agent, in currency.
         my_commitment: How many units the agent owes by it as a member.
+        my_locked: How many it has locked for this formation; they count towards what it owes, whatever the version.
         members: Seat ids of the coalition (C4).
         decide_by: When it is aborted unless it was decided on, in seconds of the match (C4).
         uncommitted: Members that have not locked what they owe, and how many units, by seat id (C4).

@@ -23,6 +23,8 @@ def view(state: CoalitionState, seat: int, place: Place) -> dict[str, Any]:
     version = formation.current
     seen["my_share"] = version.allocation.get(seat, 0)
     seen["my_commitment"] = version.owed(seat)
+    ledger = state.world.ledger
+    seen["my_locked"] = sum(ledger.locks[lock].units for lock in ledger.locks_for(formation.purpose, seat))
     return seen | (_activation(state, formation) if place.step == "C4" else {})
 
 
