@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from actors.learning import Choice, Options, Selection, register
-from actors.learning.selection import _exp, argmax, draw, epsilon_greedy, other, softmax
+from actors.learning import Choice, Options, Selection, exponential, register
+from actors.learning.selection import argmax, draw, epsilon_greedy, other, softmax
 from sim.errors import ConfigError
 
 DRAWS = 20_000
@@ -162,7 +162,7 @@ def test_whatever_the_scores_an_action_is_chosen(scores: list[float], temperatur
 
 @given(st.floats(-800, 0))
 def test_the_exponential_is_that_of_the_library_to_its_last_digits(x: float) -> None:
-    assert _exp(x) == pytest.approx(exp(x), rel=1e-15, abs=5e-324)
+    assert exponential.exp(x) == pytest.approx(exp(x), rel=1e-15, abs=5e-324)
 
 
 # ── infinite scores and scores that are no number ───────────────────────────────────────────────────────

@@ -14,12 +14,13 @@ equation 2.11 for softmax, there without a temperature.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import fsum, inf, isfinite, isnan, ldexp
+from math import fsum, inf, isfinite, isnan
 from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
 
+from actors.learning.exponential import exp
 from actors.learning.functions import Options, find_function, function_name, nearest
 from actors.learning.plain import from_plain
 from sim.errors import ConfigError
@@ -191,7 +192,7 @@ def softmax(scores: Sequence[float], temperature: float, u: float) -> Choice:
     _check_temperature(temperature)
     top = scores[_best(scores)]
     # inf - inf is no number: those at the top weigh 1, whatever the top is.
-    weights = [1.0 if score == top else _exp((score - top) / temperature) for score in scores]
+    weights = [1.0 if score == top else exp((score - top) / temperature) for score in scores]
     total = fsum(weights)
     return _drawn([weight / total for weight in weights], u, _text("softmax", temperature))
 
@@ -280,26 +281,3 @@ def _check_temperature(temperature: float) -> None:
 
 def _text(kind: str, value: float | str) -> str:
     return f"{kind.replace('_', '-')}({value if isinstance(value, str) else float(value)})"
-
-
-# ── the exponential function ────────────────────────────────────────────────────────────────────────────
-
-_LN2 = 0.6931471805599453
-_LN2_HIGH = 6.93147180369123816490e-01  # its first 32 bits: times a power of 2 up to 2 ** 11 it is exact
-_LN2_LOW = 1.90821492927058770002e-10
-
-
-def _exp(x: float) -> float:
-    """Return e ** x for x <= 0 within 1e-15, of basic operations alone.
-
-    The C library's `exp` differs in the last bit from one platform to the next, and draws must not. The argument is
-    reduced to r = x - k ln 2, |r| <= ln 2 / 2, as in fdlibm's e_exp.c, and the Taylor series summed to its 14th term.
-    """
-    if x < -745.2:
-        return 0.0
-    k = round(x / _LN2)
-    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
-    total = 1.0
-    for n in range(14, 0, -1):
-        total = 1.0 + total * r / n
-    return ldexp(total, k)
