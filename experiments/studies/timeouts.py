@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -19,6 +18,7 @@ import msgspec
 from actors.registry import make_agent
 from actors.runtime.local import LocalCell
 from actors.runtime.plan import Plan, Point, Settings
+from experiments.cores import cores
 from sim.clock import run_virtual
 from sim.delivery import Delivery
 from sim.errors import ConfigError, RunError
@@ -197,7 +197,7 @@ class Job(msgspec.Struct, frozen=True):
 
 
 def _play_all(jobs: Sequence[Job], workers: int | None) -> Iterator[tuple[int, int]]:
-    count = min(workers or len(os.sched_getaffinity(0)), len(jobs))
+    count = min(workers or cores(), len(jobs))
     if count == 1:
         yield from map(play, jobs)
         return
