@@ -59,6 +59,7 @@ def test_what_an_initiation_leaves_out_is_all_known_peers_even_shares_and_no_com
     [
         ({"invited": ["nobody"]}, "there is no 'nobody'"),
         ({"invited": []}, "needs 2 signatures"),
+        ({"invited": ["b", "b"]}, "b is invited twice"),
         ({"allocation": {"a": 31}}, "more than the task's value"),
         ({"invited": ["b"], "allocation": {"c": 1}}, "c is not invited"),
         ({"commitment": {"a": 11}, "commit": True}, "a does not have 11"),

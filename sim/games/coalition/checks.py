@@ -58,11 +58,12 @@ def check_invited(world: World, task: Task, initiator: int, invited: tuple[int, 
     """Refuse a formation that its invited seats can never bring to consensus."""
     if initiator not in invited:
         raise IllegalAction(f"seat {initiator} initiates, so it has to be among the invited")
-    if len(dict.fromkeys(invited)) != len(invited):
-        raise IllegalAction(f"a seat is invited twice: {list(invited)}")
     for seat in invited:
         if not 0 <= seat < len(world.agents):
             raise IllegalAction(f"there is no seat {seat}")
+    if len(dict.fromkeys(invited)) != len(invited):
+        twice = next(seat for place, seat in enumerate(invited) if seat in invited[:place])
+        raise IllegalAction(f"seat {twice} is invited twice")
     if len(invited) < task.quorum:
         raise IllegalAction(f"task {task.id} needs {task.quorum} signatures; {len(invited)} seats are invited")
     if not covers(world, task, invited):
