@@ -75,6 +75,7 @@ def test_the_small_match_comes_to_every_race() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_ten_thousand_schedules_break_no_coalition() -> None:
     races = check_all_is_well(asked("coalition/small", matches=10_000, workers=2), 10_000)
     assert min(races[race] for race in RACES) > 20

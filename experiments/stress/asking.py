@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +10,7 @@ import msgspec
 
 from actors.runtime.plan import Settings
 from experiments.config import CONF, RunConfig, compose
+from experiments.cores import cores
 from experiments.stress.faults import Faults
 from sim.errors import ConfigError, nearest
 
@@ -97,7 +97,7 @@ def ask(
         faults=chosen,
         clock=clock,  # type: ignore[arg-type]
         runtime=runtime,  # type: ignore[arg-type]
-        workers=workers or len(os.sched_getaffinity(0)),
+        workers=workers or cores(),
     )
 
 
