@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import re
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ import msgspec
 
 from actors.agent import Agent
 from actors.doc_text import parameter_text, summary
+from actors.importing import import_named
 from actors.learning.coalition import CoalitionLearner
 from actors.scripted.bargaining.concession import Boulware, Conceder, Linear, TimeDependent, TitForTat
 from actors.scripted.bargaining.exchange import DoubleAuction, NashSplitter, Rubinstein, ZeroIntelligenceTrader
@@ -174,16 +174,11 @@ def describe_agent(kind: str) -> AgentInfo:
 
 
 def _imported(path: str) -> type[Agent]:
-    module_name, _, name = path.partition(":")
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:  # importing runs the user's own code
-        what = f"{type(error).__name__}: {error}"
-        raise ConfigError(f"kind={path!r}: module {module_name!r} cannot be imported: {what}") from error
+    module, name = import_named("kind", path)
     found = getattr(module, name, None)
     if found is None:
         classes = [n for n, value in vars(module).items() if isinstance(value, type) and issubclass(value, Agent)]
-        raise ConfigError(f"kind={path!r}: {module_name} has no {name!r}{nearest(name, classes)}")
+        raise ConfigError(f"kind={path!r}: {module.__name__} has no {name!r}{nearest(name, classes)}")
     if not (isinstance(found, type) and issubclass(found, Agent)):
         raise ConfigError(f"kind={path!r}: {name} is not a subclass of actors.Agent")
     return found

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
-from sim.errors import ConfigError
+from actors.importing import import_named
+from sim.errors import ConfigError, nearest
 
 _REGISTERED: dict[str, Callable[..., Any]] = {}
 
@@ -70,22 +69,11 @@ def function_name(function: Callable[..., Any]) -> str:
     return f"{module}:{getattr(function, '__qualname__', type(function).__qualname__)}"
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a question whether the nearest known word was meant; empty when none is near."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
 def _imported(path: str) -> Callable[..., Any]:
-    module_name, _, name = path.partition(":")
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:  # importing runs the user's own code
-        what = f"{type(error).__name__}: {error}"
-        raise ConfigError(f"function={path!r}: module {module_name!r} cannot be imported: {what}") from error
+    module, name = import_named("function", path)
     found = getattr(module, name, None)
     if not callable(found):
         functions = [n for n, value in vars(module).items() if callable(value)]
-        raise ConfigError(f"function={path!r}: {module_name} has no function {name!r}{nearest(name, functions)}")
+        raise ConfigError(f"function={path!r}: {module.__name__} has no function {name!r}{nearest(name, functions)}")
     checked: Callable[..., Any] = found
     return checked

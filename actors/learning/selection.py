@@ -21,9 +21,9 @@ from typing import Any, Final
 import msgspec
 
 from actors.learning.exponential import exp
-from actors.learning.functions import Options, find_function, function_name, nearest
+from actors.learning.functions import Options, find_function, function_name
 from actors.learning.plain import from_plain
-from sim.errors import ConfigError
+from sim.errors import ConfigError, nearest
 from sim.rng import derive
 
 Rule = Callable[[Options], int]
