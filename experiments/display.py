@@ -130,18 +130,18 @@ def _name(game: Mapping[str, Any]) -> str:
     return str(game.get("game_id") or str(game.get("class", "?")).rpartition(":")[2])
 
 
-def _is_coalition(run: Run) -> bool:
-    return all(point["game"].get("game_id") == "coalition" for point in run.config["points"])
+def _is_all(run: Run, game_id: str) -> bool:
+    return all(point["game"].get("game_id") == game_id for point in run.config["points"])
 
 
 def _tables(run: Run, points: Sequence[stats.PointFigures]) -> Iterator[RenderableType]:
     """Yield the tables of a run: by seat, and for markets by type; a run of many tasks is shown by type alone."""
-    if _is_coalition(run):
+    if _is_all(run, "coalition"):
         from experiments.coalition_tables import coalition_tables
 
         yield from coalition_tables(run, points)
         return
-    markets = all(point["game"].get("game_id") == "bargaining" for point in run.config["points"])
+    markets = _is_all(run, "bargaining")
     few = len(points) <= MOST_POINTS
     if not markets or few:
         yield from tables_of_seats(points)
@@ -154,9 +154,16 @@ def _tables(run: Run, points: Sequence[stats.PointFigures]) -> Iterator[Renderab
         played = [number for number, point in enumerate(points) if point.point in by_point]
         labels = {key: [values[n] for n in played] for key, values in short_labels(points).items()}
         made = _market_table([by_point[points[n].point] for n in played], labels)
+        yield Group(made, Text(_OF_MARKETS, style="dim"))
     else:
-        made = _market_table(market_figures(run), {})
-    yield Group(made, Text(_OF_MARKETS, style="dim"))
+        rows = market_figures(run)
+        yield Group(_market_table(rows, {}), Text(_OF_MARKETS, style="dim"), *_at_clearing_prices(rows))
+
+
+def _at_clearing_prices(rows: Sequence[MarketFigures]) -> list[Text]:
+    """Say how many deals were struck at a price at which their market clears, where it has such a price."""
+    shares = [f"{row.market} {row.at_equilibrium:.0%}" for row in rows if row.at_equilibrium is not None]
+    return [Text(f"deals at a price at which the market clears: {', '.join(shares)}", style="dim")] if shares else []
 
 
 _OF_MARKETS = "global, buyer, seller: mean scores; welfare: gain of all, of the most possible"
@@ -314,8 +321,12 @@ def print_results_json(run: Run) -> None:
         "points": points,
         "summary": run.summary,
     }
-    if _is_coalition(run):
+    if _is_all(run, "coalition"):
         from experiments.coalitions import coalition_figures
 
         said["coalitions"] = coalition_figures(run)
+    if _is_all(run, "bargaining"):
+        from experiments.markets import market_figures
+
+        said["markets"] = market_figures(run)
     print_json(said)

@@ -88,3 +88,12 @@ def test_a_grid_of_few_points_has_a_row_for_each_by_its_labels(tmp_path: Path) -
 
 def test_matches_of_another_game_are_left_out(tmp_path: Path) -> None:
     assert market_figures(run_config(compose(["num_matches=2", f"out={tmp_path / 'a'}"]))) == []
+
+
+def test_deals_at_clearing_prices_are_shown_and_all_figures_are_in_the_json(tmp_path: Path) -> None:
+    run = play(tmp_path / "run")
+    shown = quorum("results", run.path).out
+    assert "deals at a price at which the market clears: 1B1P1S 100%" in shown
+    assert max(map(len, shown.splitlines()[:-1])) <= 80
+    (market,) = json.loads(quorum("results", run.path, "--json").out)["markets"]
+    assert (market["market"], market["at_equilibrium"]) == ("1B1P1S", 1.0)
